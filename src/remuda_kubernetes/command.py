@@ -251,7 +251,7 @@ def predicates(
     from remuda_kubernetes.predicates.lines import answers  # noqa: PLC0415 - keeps help fast
 
     failed = False
-    with _opened(file) as stream:
+    with _opened(file, "name a file with one question a line") as stream:
         for found in answers(stream):
             failed = failed or "error" in found
             sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
@@ -427,7 +427,7 @@ def manifests(
 
     chosen = Values()
     if values is not None:
-        with _opened(values) as stream:
+        with _opened(values, "name a file with values of the Helm chart") as stream:
             chosen = read_values(stream.read(_VALUES_BYTES + 1), str(values))
     sys.stdout.write(yaml_text(included(chosen, checked_namespace(namespace))))
 
@@ -439,16 +439,14 @@ def _schedulers(text: str) -> str:
 
 
 @contextmanager
-def _opened(file: Path) -> Iterator[BinaryIO]:
-    """Open the file, or standard input. Raises: UsageError."""
+def _opened(file: Path, wanted: str) -> Iterator[BinaryIO]:
+    """Open the file, or standard input. Raises: UsageError, which says what is ``wanted``."""
     if str(file) == _STDIN:
         yield sys.stdin.buffer
         return
     try:
         stream = file.open("rb")
     except OSError as error:
-        raise UsageError(
-            f"{file}: {error.strerror}; name a file with one question a line"
-        ) from error
+        raise UsageError(f"{file}: {error.strerror}; {wanted}") from error
     with stream:
         yield stream

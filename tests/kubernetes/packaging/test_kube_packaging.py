@@ -212,7 +212,9 @@ def test_the_command_prints_them_and_tells_what_is_wrong(
     assert found == included(values, "batch")
     assert {each["metadata"].get("namespace", "batch") for each in found} == {"batch"}
     assert run(["kubernetes", "manifests", "--values", str(tmp_path / "none")]) != 0
-    assert capsys.readouterr().out == ""
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.rstrip().endswith("; name a file with values of the Helm chart")
 
 
 def test_the_image_runs_as_nobody_and_copies_what_is_there() -> None:

@@ -112,7 +112,7 @@ class AuditReports:
                 raise
             _remove_oldest(self._directory)
         except OSError as error:
-            _log.warning("self-audit: no report was written: %s", error.strerror)
+            _log.warning("self-audit: no report was written to %s: %s", folder, error.strerror)
             return
         _log.error("self-audit: %s has a report; 'remuda doctor' reads its files", folder)
 
