@@ -14,7 +14,7 @@ from remuda.core.messages.commands import (
     UpdateNodes,
 )
 from remuda.core.messages.trace_queries import DRAINING, AskTraceView
-from remuda.insight.changes import LARGER, NODE, UNDRAIN, Change, Surroundings, amounts
+from remuda.insight.changes import LARGER, NODE, TRIED, UNDRAIN, Change, Surroundings, amounts
 
 # How many new nodes are proposed at most.
 NODES_LIMIT: Final = 16
@@ -22,11 +22,11 @@ NODES_LIMIT: Final = 16
 _PARTITION: Final = "si/node-partition"
 
 
-def more_room(trace: AskTraceView, around: Surroundings, tried: int) -> Iterator[Change]:
+def more_room(trace: AskTraceView, around: Surroundings) -> Iterator[Change]:
     """Yield ways to have room on a node: some draining ones, and one more."""
     nodes = trace.nearest if around.may_name_nodes else ()
     fitting = [each for each in nodes if each.verdict == DRAINING and not each.lacking]
-    for node in fitting[:tried]:
+    for node in fitting[:TRIED]:
         update = NodeUpdate(
             node.node_id, DRAIN_TO_SCHEDULABLE, attributes={_PARTITION: around.partition}
         )

@@ -47,6 +47,9 @@ COSTS: Final[Mapping[str, int]] = {
     NODE: 9,
 }
 
+# How many edits of one kind are tried.
+TRIED: Final = 4
+
 # Returns a partition with other settings; None if the change cannot be made there.
 Configure: TypeAlias = Callable[[PartitionConfig], PartitionConfig | None]
 
@@ -97,11 +100,11 @@ class Edit:
 class Surroundings:
     """What edits need to know beside the trace of the ask.
 
-    ``leaves``: other leaves that let the user in and have room for the ask now, and ``full_leaves``
-    those that would have it in a larger cluster. ``running``: applications whose end may
-    help, the one that helps most first. ``used``: the usage of the ask's queue. ``nodes``: by ID.
-    ``largest``: the capacity of the largest node. ``reserved``: the number of nodes with
-    reservations of other asks; ``reserving``: how many applications these are of, and
+    ``leaves``: some other leaves that let the user in and have room for the ask now, and
+    ``full_leaves`` some that have none. ``running``: applications whose end may help, the one that
+    helps most first. ``used``: the usage of the ask's queue. ``nodes``: by ID. ``largest``: the
+    capacity of the largest node. ``reserved``: the number of nodes with reservations of other asks
+    about which the caller may read; ``reserving``: how many applications these are of, and
     ``reserving_amounts`` all that these ask for. ``name``: no ID of an application or node begins
     with it. ``may_name_nodes``: no edit about a single node is proposed otherwise.
     """

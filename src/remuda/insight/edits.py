@@ -22,15 +22,13 @@ from remuda.insight.changes import (
     RELEASE,
     REQUIREMENT,
     SMALLER,
+    TRIED,
     Change,
     Edit,
     Surroundings,
     amounts,
     joined,
 )
-
-# How many edits of one kind are tried.
-TRIED: Final = 4
 
 # How many applications end together in edits that are tried last.
 _ENDINGS: Final = (1, 2, 4, 8)
@@ -67,7 +65,7 @@ def _first(trace: AskTraceView, around: Surroundings) -> Iterator[tuple[Change, 
     yield (higher,)
     for smaller in _smaller(trace, stops):
         yield (smaller,)
-    for leaf in around.leaves[:TRIED]:
+    for leaf in around.leaves:
         yield (_elsewhere(trace, leaf),)
     limits = higher_limits(stops)
     found: list[tuple[Change, ...]] = []
@@ -94,11 +92,11 @@ def _rooms(
         return
     required = trace.ask.tags.get(REQUIRED_NODE, "")
     if not required:
-        yield from [(room,) for room in more_room(trace, around, TRIED)]
+        yield from [(room,) for room in more_room(trace, around)]
         return
     free = _unbound(required)
     yield (free,)
-    yield from [(free, room) for room in more_room(trace, around, TRIED)]
+    yield from [(free, room) for room in more_room(trace, around)]
     yield from [(room,) for room in larger_node(trace, around, required)]
 
 

@@ -1,4 +1,8 @@
-"""What the changes that may place an ask depend on beside its trace (rules: EXT-47)."""
+"""What the changes that may place an ask depend on beside its trace (rules: EXT-47).
+
+Applications come in the order in which their ends help, and nothing is named that the caller may
+not read about.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +34,7 @@ from remuda.core.messages.trace_queries import (
     GateView,
 )
 from remuda.core.scheduler import Scheduler
-from remuda.insight.changes import Surroundings
+from remuda.insight.changes import TRIED, Surroundings
 
 V = TypeVar("V")
 
@@ -74,23 +78,28 @@ def surroundings(
     known = applications(scheduler, question)
     queues = list(_queues(scheduler, question))
     own = (question.application_id, question.allocation_key)
-    reserved = [{each[0] for each in node.reservations if each != own} for node in nodes]
+    visible = [view for view in known if question.sees(view.queue)]
+    names = {view.application_id for view in visible}
+    reserved = [
+        {each[0] for each in node.reservations if each != own and each[0] in names}
+        for node in nodes
+    ]
     reserving = set[str]().union(*reserved)
-    leaves = [queue for queue in queues if _lets_in(scheduler, question, trace, queue)]
+    leaves, full_leaves = _leaves(scheduler, question, trace, queues)
     taken = {view.application_id for view in known} | {node.node_id for node in nodes}
     return Surroundings(
         home.rm_id,
         partition,
         config,
-        sorted([queue.path for queue in leaves if _fits(trace, queue.headroom)]),
-        sorted([queue.path for queue in leaves if not _fits(trace, queue.headroom)]),
-        _helpful(question, trace, known, nodes),
+        leaves,
+        full_leaves,
+        _helpful(trace, visible, nodes),
         next((queue.allocated for queue in queues if queue.path == trace.queue), {}),
         {node.node_id: node for node in nodes},
         max([node.capacity for node in nodes], key=_size, default={}),
         sum(map(bool, reserved)),
         len(reserving),
-        _total([view.pending for view in known if view.application_id in reserving]),
+        _total([view.pending for view in visible if view.application_id in reserving]),
         next(name for name in _names() if not any(each.startswith(name) for each in taken)),
         may_name_nodes=question.sees(""),
     )
@@ -126,6 +135,22 @@ def _queues(scheduler: Scheduler, question: WaysOutQuestion) -> Iterator[QueueVi
         yield queue
 
 
+def _leaves(
+    scheduler: Scheduler,
+    question: WaysOutQuestion,
+    trace: AskTraceView,
+    queues: Sequence[QueueView],
+) -> tuple[list[str], list[str]]:
+    """Return the first other leaves by path that let the user in: with room now, and without."""
+    roomy: list[str] = []
+    full: list[str] = []
+    for queue in sorted(queues, key=lambda each: each.path):
+        found = roomy if _fits(trace, queue.headroom) else full
+        if len(found) < TRIED and _lets_in(scheduler, question, trace, queue):
+            found.append(queue.path)
+    return roomy, full
+
+
 def _lets_in(
     scheduler: Scheduler, question: WaysOutQuestion, trace: AskTraceView, queue: QueueView
 ) -> bool:
@@ -152,10 +177,7 @@ def _fits(trace: AskTraceView, room: Resource | None) -> bool:
 
 
 def _helpful(
-    question: WaysOutQuestion,
-    trace: AskTraceView,
-    known: Sequence[ApplicationView],
-    nodes: Sequence[NodeView],
+    trace: AskTraceView, known: Sequence[ApplicationView], nodes: Sequence[NodeView]
 ) -> list[str]:
     """Return the other applications whose end may help, by ID.
 
@@ -167,7 +189,7 @@ def _helpful(
     found: list[tuple[int, tuple[int, ...], str]] = []
     for view in known:
         name = view.application_id
-        if name == question.application_id or not question.sees(view.queue):
+        if name == trace.ask.application_id:
             continue
         helps = sum([_removes(view, gate) for gate in stops]) + (name in freeing)
         if helps or name in ahead or any(view.used.values()):
