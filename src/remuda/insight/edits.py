@@ -67,7 +67,7 @@ def _first(trace: AskTraceView, around: Surroundings) -> Iterator[tuple[Change, 
         yield (smaller,)
     for leaf in around.leaves:
         yield (_elsewhere(trace, leaf),)
-    limits = higher_limits(stops)
+    limits = _raised(trace, around, higher_limits(stops))
     found: list[tuple[Change, ...]] = []
     for application_id in around.running[:TRIED]:
         release = _release(around, application_id)
@@ -81,6 +81,13 @@ def _first(trace: AskTraceView, around: Surroundings) -> Iterator[tuple[Change, 
         if changes:
             yield changes
             yield (*changes, higher)
+
+
+def _raised(
+    trace: AskTraceView, around: Surroundings, limits: tuple[Change, ...]
+) -> tuple[Change, ...]:
+    """Return changes of limits; none if the configuration has not all of these limits."""
+    return () if joined(trace, around, limits) is None else limits
 
 
 def _rooms(
@@ -109,7 +116,8 @@ def _last(trace: AskTraceView, around: Surroundings) -> Iterator[tuple[Change, .
 
 def _wider(trace: AskTraceView, around: Surroundings) -> Iterator[tuple[Change, ...]]:
     stops = [gate for gate in trace.gates if not gate.passed]
-    limits = higher_limits(stops, around.reserving, around.reserving_amounts)
+    wide = higher_limits(stops, around.reserving, around.reserving_amounts)
+    limits = _raised(trace, around, wide)
     required = trace.ask.tags.get(REQUIRED_NODE, "")
     free = (_unbound(required),) if required else ()
     room = more_nodes(trace, around, around.reserved + 1)

@@ -158,6 +158,35 @@ def test_edits_that_change_more_are_tried_only_when_no_smaller_one_places_the_as
     assert way.text == "application x ends, and one more node with vcore 9000"
 
 
+DYNAMIC = """
+partitions:
+  - name: default
+    placementrules: [{name: provided, create: true}]
+    queues:
+      - name: root
+        submitacl: "*"
+        queues:
+          - name: teams
+            parent: true
+            childtemplate: {resources: {max: {vcore: 2}}}
+"""
+
+
+@pytest.mark.remuda_rule("EXT-119")
+def test_limits_that_no_configuration_names_are_left_as_they_are() -> None:
+    scheduler = Scheduler(DYNAMIC)
+    scheduler.add_node("n1", {"vcore": "9"})
+    for name in ("x", "y", "job"):
+        scheduler.submit(name, queue="root.teams.red")
+    for name in ("x", "y"):
+        scheduler.ask(name, "t", {"vcore": "1"})
+    scheduler.step()
+    waits = scheduler.ask("job", "t", {"vcore": "2"})
+    scheduler.step()
+    (way,) = scheduler.ways_out(waits)
+    assert way.text == "application x ends, and application y ends"
+
+
 def test_wrong_input_is_refused_in_one_line_and_changes_nothing() -> None:
     scheduler = small()
     placed = scheduler.ask("job", "t", {"vcore": "1"})
