@@ -22,6 +22,7 @@ from tests.e2e.test_grpc_streams import application, asks, node, placed, prepare
 
 Info = ext.ResourceManagerInfo
 START, STOP = ext.ChangeObjectStateRequest.START, ext.ChangeObjectStateRequest.STOP
+UNDRAIN, DRAIN = ext.ChangeNodeStateRequest.UNDRAIN, ext.ChangeNodeStateRequest.DRAIN
 
 
 @pytest.fixture
@@ -168,6 +169,70 @@ def test_what_cannot_be_changed_is_refused(
     service.register()
     with pytest.raises(grpc.RpcError) as caught:
         admin.ChangeObjectState(request_, timeout=SECONDS)
+    assert (caught.value.code(), caught.value.details()) == (code, detail)
+
+
+@pytest.mark.remuda_rule("EXT-176")
+def test_an_operator_drains_a_node_and_what_waits_comes_there_afterwards(
+    service: Service, admin: AdminStub
+) -> None:
+    prepare(service)
+    asking = service.allocations("rm")
+    drain = ext.ChangeNodeStateRequest(rm_id="rm", node_id="n", action=DRAIN)
+    answer = admin.ChangeNodeState(drain, timeout=SECONDS)
+    assert (answer.previous, answer.current) == ("Schedulable", "Draining")
+    asking.send(asks(1))
+    service.core.barrier("rm").result(SECONDS)
+    service.core.idle().result(SECONDS)
+    (partition,) = admin.ListPartitions(ext.ListPartitionsRequest(), timeout=SECONDS).partitions
+    assert partition.allocations == 0
+    undrain = ext.ChangeNodeStateRequest(rm_id="rm", node_id="n", action=UNDRAIN)
+    answer = admin.ChangeNodeState(undrain, timeout=SECONDS)
+    assert (answer.previous, answer.current) == ("Draining", "Schedulable")
+    assert len(placed(asking, 1)) == 1
+
+
+@pytest.mark.remuda_rule("EXT-176")
+@pytest.mark.parametrize(
+    "request_, code, detail",
+    [
+        (
+            ext.ChangeNodeStateRequest(rm_id="no", node_id="n1", action=DRAIN),
+            grpc.StatusCode.FAILED_PRECONDITION,
+            "resource manager 'no' is not registered",
+        ),
+        (
+            ext.ChangeNodeStateRequest(rm_id="rm", partition="gpu", node_id="n1", action=DRAIN),
+            grpc.StatusCode.NOT_FOUND,
+            "partition 'gpu' doesn't exist",
+        ),
+        (
+            ext.ChangeNodeStateRequest(rm_id="rm", node_id="n1", action=DRAIN),
+            grpc.StatusCode.NOT_FOUND,
+            "node 'n1' doesn't exist in partition default",
+        ),
+        (
+            ext.ChangeNodeStateRequest(rm_id="rm", action=DRAIN),
+            grpc.StatusCode.INVALID_ARGUMENT,
+            "node_id is empty",
+        ),
+        (
+            ext.ChangeNodeStateRequest(rm_id="rm", node_id="n1"),
+            grpc.StatusCode.INVALID_ARGUMENT,
+            "action 0 is none: 1 undrains, 2 drains",
+        ),
+    ],
+)
+def test_a_drain_that_cannot_be_is_refused(
+    service: Service,
+    admin: AdminStub,
+    request_: ext.ChangeNodeStateRequest,
+    code: grpc.StatusCode,
+    detail: str,
+) -> None:
+    service.register()
+    with pytest.raises(grpc.RpcError) as caught:
+        admin.ChangeNodeState(request_, timeout=SECONDS)
     assert (caught.value.code(), caught.value.details()) == (code, detail)
 
 

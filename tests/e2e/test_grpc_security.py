@@ -252,6 +252,8 @@ queues = ["root.a"]
         for queue in ("root", ""):
             with pytest.raises(ClientError, match="PERMISSION_DENIED: 'operator' may not start"):
                 operator.stop("rm", queue)
+        with pytest.raises(ClientError, match="PERMISSION_DENIED: 'operator' may not start"):
+            operator.drain("rm", "n1")
         beyond: list[Callable[[], object]] = [
             lambda: operator.set_configuration("", dry_run=True),
             lambda: operator.stop_resource_manager("rm"),

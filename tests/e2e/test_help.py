@@ -37,6 +37,8 @@ CALLING = (
     "cancel",
     "stop",
     "start",
+    "drain",
+    "undrain",
     "config apply",
     "config diff",
     "config get",

@@ -48,6 +48,45 @@ def test_a_partition_is_stopped_and_started(demo: Served) -> None:
         assert demo.client.get("/ws/v1/partitions").json()[0]["state"] == state
 
 
+@pytest.mark.remuda_rule("EXT-176")
+def test_nodes_are_drained_and_used_again(demo: Served) -> None:
+    names = [each["nodeID"] for each in demo.client.get(f"{PARTITION}/nodes").json()[:2]]
+    said = "".join(
+        f"node {name} of the partition default: drained, it was Schedulable before\n"
+        for name in names
+    )
+    done = run_remuda("drain", "node", *names, "--yes", "--grpc", demo.grpc)
+    assert (done.returncode, done.stdout, done.stderr) == (0, said, "")
+    node = demo.client.get(f"{PARTITION}/node/{names[0]}").json()
+    assert (node["schedulable"], node["drainedByOperator"]) == (False, True)
+    done = run_remuda("undrain", "node", *names, "-y", REMUDA_GRPC=demo.grpc)
+    assert (done.returncode, done.stderr) == (0, "")
+    node = demo.client.get(f"{PARTITION}/node/{names[0]}").json()
+    assert (node["schedulable"], "drainedByOperator" in node) == (True, False)
+    done = run_remuda("undrain", "node", names[0], "-y", REMUDA_GRPC=demo.grpc)
+    assert (done.returncode, done.stdout) == (4, "")
+    assert "no operator drains the node" in done.stderr
+
+
+@pytest.mark.remuda_rule("EXT-176")
+@pytest.mark.parametrize(
+    "arguments, code, said",
+    [
+        (("node", "n1"), 2, "nobody can be asked here; --yes says that you mean it"),
+        (("queue", "root.batch", "-y"), 2, "no drain for a queue; there is for a node"),
+        (("node", "none", "-y"), 3, "node 'none' doesn't exist in partition default"),
+        (("node", "none", "-y", "--partition", "x"), 3, "no partition 'x'"),
+    ],
+)
+def test_what_is_wrong_with_a_drain_is_one_line(
+    demo: Served, arguments: tuple[str, ...], code: int, said: str
+) -> None:
+    done = run_remuda("drain", *arguments, "--grpc", demo.grpc)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     "arguments, code, said",
     [

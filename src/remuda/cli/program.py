@@ -52,6 +52,8 @@ _COMMANDS: Final[Mapping[str, str]] = {
     "cancel": "End commands that run or wait.",
     "stop": "Stop a queue or a partition.",
     "start": "Go on with a queue or a partition.",
+    "drain": "Place nothing new on a node.",
+    "undrain": "Use a node again that was drained.",
     "token": "Make a token for a client, and its hash.",
     "validate": "Check queue configurations without using them.",
     "simulate": "Play a workload through the scheduler on a virtual clock.",

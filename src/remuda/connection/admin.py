@@ -111,6 +111,29 @@ class Admin(Connection):
         )
         return self._call(self._stub.ChangeObjectState, request).previous
 
+    def drain(self, rm_id: str, node_id: str, *, partition: str = "") -> str:
+        """Place nothing new on a node, whatever its resource manager says; return its old state.
+
+        Raises: ClientError.
+        """
+        request = ext.ChangeNodeStateRequest(
+            rm_id=rm_id,
+            partition=partition,
+            node_id=node_id,
+            action=ext.ChangeNodeStateRequest.DRAIN,
+        )
+        return self._call(self._stub.ChangeNodeState, request).previous
+
+    def undrain(self, rm_id: str, node_id: str, *, partition: str = "") -> str:
+        """End what ``drain`` began; return the old state of the node. Raises: ClientError."""
+        request = ext.ChangeNodeStateRequest(
+            rm_id=rm_id,
+            partition=partition,
+            node_id=node_id,
+            action=ext.ChangeNodeStateRequest.UNDRAIN,
+        )
+        return self._call(self._stub.ChangeNodeState, request).previous
+
     def set_log_level(self, level: str, logger: str = "") -> str:
         """Set the level of a logger, or of all loggers; return the old level.
 

@@ -241,7 +241,7 @@ class Driver:
         return tuple([self._scheduler.view(query) for query in queries])
 
     def change_object_state(self, command: ChangeObjectState) -> ObjectStateAnswered:
-        """Start or stop a queue or a partition. Rules: OBJ-4, OBJ-8, EXT-25."""
+        """Start or stop a queue, a partition or a node. Rules: OBJ-4, OBJ-8, EXT-25, EXT-176."""
         if self._delivery.session(command.rm_id) is None:
             raise NotRegisteredError(command.rm_id)
         effects = self.handle(command)

@@ -32,9 +32,10 @@ class Operations:
         self._forks = forks or Forks()
 
     def change_object_state(self, command: ChangeObjectState) -> Future[ObjectStateAnswered]:
-        """Start or stop a queue or a partition; fails with ProtocolError if its RM is unknown.
+        """Start or stop a queue, a partition or a node.
 
-        Rules: OBJ-4, OBJ-8, EXT-25.
+        The future fails with ProtocolError if the RM is unknown.
+        Rules: OBJ-4, OBJ-8, EXT-25, EXT-176.
         """
         work = partial(self._driver.change_object_state, command)
         return self._send(Errand(work, touches_core=True))

@@ -168,6 +168,7 @@ export interface Node {
   readonly occupied?: Amounts;
   readonly available?: Amounts;
   readonly schedulable?: boolean;
+  readonly drainedByOperator?: boolean;
   readonly ready?: boolean;
   readonly isReserved?: boolean;
   readonly reservations?: readonly string[];

@@ -50,10 +50,15 @@ function facts(node: Node): (readonly [string, string])[] {
     ["Available", amounts(node.available)],
     ["Occupied by others", amounts(node.occupied)],
     ["Ready", node.ready === false ? "no" : "yes"],
-    ["Takes new work", node.schedulable === false ? "no" : "yes"],
+    ["Takes new work", takesWork(node)],
     ["Reserved for", (node.reservations ?? []).join(", ") || "nothing"],
   ];
   return [...found, ...own];
+}
+
+function takesWork(node: Node): string {
+  if (node.schedulable !== false) return "yes";
+  return node.drainedByOperator ? "no, an operator drains it" : "no, its resource manager drains it";
 }
 
 function NodeUse({ node }: { readonly node: Node }) {

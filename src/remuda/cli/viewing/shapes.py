@@ -121,6 +121,7 @@ class _Node(TypedDict, total=False):
     hostName: _Text
     rackName: _Text
     schedulable: bool | None
+    drainedByOperator: bool | None
     ready: bool | None
     attributes: _Texts
     capacity: _Amounts

@@ -33,6 +33,13 @@ def node_state(row: Row) -> str:
     return READY if row.get("ready", True) else NOT_READY
 
 
+def drained_by(row: Row) -> str:
+    """Return who drains a node, empty if nobody does. An operator is named before the RM."""
+    if row.get("schedulable", True):
+        return ""
+    return "operator" if row.get("drainedByOperator") else "manager"
+
+
 def highest_use(row: Row) -> int | None:
     """Return the highest percentage in use of any resource type, None without capacity."""
     return max((row.get("utilized") or {}).values(), default=None)

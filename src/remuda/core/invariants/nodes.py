@@ -63,6 +63,9 @@ def _allocations(partition: Partition) -> None:
 
 def _counts(partition: Partition) -> None:
     """The counts of nodes and the sum of their capacities are right."""
+    for node in partition.nodes.values():
+        drained = node.drained_by_rm or node.drained_by_operator
+        require(node.schedulable is not drained, partition, "node {} is wrongly used", node.node_id)
     draining = sum(not node.schedulable for node in partition.nodes.values())
     require(draining == partition.pool.draining_nodes, partition, "draining nodes are miscounted")
     unready = sum(not node.ready() for node in partition.nodes.values())

@@ -87,15 +87,16 @@ STOP: Final = 2
 
 @message
 class ChangeObjectState:
-    """An operator starts or stops a queue, or a partition if ``queue`` is empty (OBJ-4, EXT-25).
+    """An operator starts or stops a queue, a node, or a partition without either (OBJ-4, EXT-25).
 
-    Answered by ObjectStateAnswered.
+    A node that is stopped is drained (EXT-176). Answered by ObjectStateAnswered.
     """
 
     rm_id: str
     partition: str = ""
     queue: str = ""
     action: int = 0
+    node: str = ""
 
 
 @message

@@ -263,7 +263,10 @@ class ForeignAllocationView:
 
 @message
 class NodeView:
-    """One node (REST-85). ``reservations``: (application ID, allocation key), oldest first."""
+    """One node (REST-85). ``reservations``: (application ID, allocation key), oldest first.
+
+    ``drained_by_operator``: an operator keeps it from being schedulable (EXT-176).
+    """
 
     node_id: str
     partition: str
@@ -277,6 +280,7 @@ class NodeView:
     allocations: tuple[AllocationView, ...]
     reservations: tuple[tuple[str, str], ...]
     foreign: tuple[ForeignAllocationView, ...]
+    drained_by_operator: bool = False
 
 
 @message

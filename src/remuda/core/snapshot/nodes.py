@@ -55,6 +55,7 @@ NODES: Final[tuple[Layout, ...]] = (
         allocations:dict lent:bool node_id:str total:Amounts occupied:Vector schedulable:bool
         attributes:dict allocated:Vector available:Vector changed:dict noted:bool verdicts:dict
         reservations:dict held:bool foreign:dict itemised:bool weights:tuple
+        drained_by_rm:bool drained_by_operator:bool
         """,
         lambda b: Node("", b.amounts, b.amounts, schedulable=True),
     ),

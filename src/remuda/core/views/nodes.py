@@ -54,9 +54,9 @@ class NotedNodes:
     """
 
     __slots__ = (
-        "_held", "allocated_types", "allocations", "attributes", "available_types", "flying",
-        "foreign", "leaving", "name", "nodes", "occupied", "reserved", "schedulable", "totals",
-        "types",
+        "_held", "allocated_types", "allocations", "attributes", "available_types", "drained",
+        "flying", "foreign", "leaving", "name", "nodes", "occupied", "reserved", "schedulable",
+        "totals", "types",
     )  # fmt: skip
 
     def __init__(self, partition: Partition, node_ids: Sequence[str]) -> None:
@@ -67,6 +67,7 @@ class NotedNodes:
         self.totals = [node.total for node in nodes]
         self.attributes = [node.attributes for node in nodes]
         self.schedulable = [node.schedulable for node in nodes]
+        self.drained = {node.node_id for node in nodes if node.drained_by_operator}
         self.allocated_types = [node.allocated.types for node in nodes]
         self.occupied = Column([node.occupied for node in nodes])
         self.available_types = [node.available.types for node in nodes]
@@ -125,6 +126,7 @@ class NotedNodes:
             allocations=tuple(views),
             reservations=self.reserved.get(node_id, ()),
             foreign=tuple([_foreign_view(each, self.flying.to_wall) for each in foreign]),
+            drained_by_operator=node_id in self.drained,
         )
 
     def _available(self, place: int, allocated: Vector) -> Vector:

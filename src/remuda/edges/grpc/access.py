@@ -57,6 +57,7 @@ _FOR_OPERATORS: Final = (
     "/remuda.v1.Admin/ListResourceManagers",
     "/remuda.v1.Admin/ListPartitions",
     "/remuda.v1.Admin/ChangeObjectState",
+    "/remuda.v1.Admin/ChangeNodeState",
 )
 
 # What a reader with a scope may call: this tells nothing about partitions or queues, or compares
@@ -187,9 +188,9 @@ class Caller:
             self.require_admin()
 
     def require_scope(self, rm_id: str, partition: str, queue: str) -> None:
-        """Raise RefusalError unless the caller may start and stop a queue; "": its partition.
+        """Raise RefusalError unless the caller may start and stop a queue.
 
-        Rules: EXT-30.
+        ``queue`` "": its partition, or a node. Rules: EXT-30, EXT-176.
         """
         known = self.identity
         if known is None or known.admin or known.operates is None:

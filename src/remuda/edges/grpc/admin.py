@@ -98,6 +98,9 @@ class AdminService:
                 "ChangeObjectState": unary(
                     ext.ChangeObjectStateRequest, self._change_state, limits.FLAT
                 ),
+                "ChangeNodeState": unary(
+                    ext.ChangeNodeStateRequest, self._change_node, limits.FLAT
+                ),
                 "SetLogLevel": unary(ext.SetLogLevelRequest, self._set_log_level, limits.FLAT),
             },
         )
@@ -223,29 +226,44 @@ class AdminService:
         target = f"partition {cut(request.partition)!r}"
         if request.queue:
             target = f"queue {cut(request.queue)!r} of {target}"
-        with recorded(CHANGE_STATE, rm_id=request.rm_id, target=target) as deed:
-            response = await self._changed_state(request)
-            deed.target = f"{target}: {response.previous} to {response.current}"
-            return response
-
-    async def _changed_state(
-        self, request: ext.ChangeObjectStateRequest
-    ) -> ext.ChangeObjectStateResponse:
-        if request.action not in (START, STOP):
-            raise ProtocolError(f"action {request.action} is none: {START} starts, {STOP} stops")
-        caller().require_scope(request.rm_id, request.partition, request.queue)
-        command = ChangeObjectState(
-            request.rm_id, request.partition, request.queue, int(request.action)
+        words = f"{START} starts, {STOP} stops"
+        return await self._changed(
+            ChangeObjectState(request.rm_id, request.partition, request.queue, int(request.action)),
+            target,
+            words,
         )
-        answer = await asyncio.wrap_future(self._core.operations.change_object_state(command))
-        if answer.reason:
-            code = grpc.StatusCode.FAILED_PRECONDITION if answer.previous else _NOT_FOUND
-            raise RefusalError(code, answer.reason)
+
+    async def _change_node(
+        self, request: ext.ChangeNodeStateRequest
+    ) -> ext.ChangeObjectStateResponse:
+        """Drain a node for operators, or end that. Rules: EXT-176, EXT-26, EXT-30."""
+        if not request.node_id:
+            raise ProtocolError("node_id is empty")
+        target = f"node {cut(request.node_id)!r} of partition {cut(request.partition)!r}"
+        words = f"{START} undrains, {STOP} drains"
+        command = ChangeObjectState(
+            request.rm_id, request.partition, action=int(request.action), node=request.node_id
+        )
+        return await self._changed(command, target, words)
+
+    async def _changed(
+        self, command: ChangeObjectState, target: str, words: str
+    ) -> ext.ChangeObjectStateResponse:
+        """Have the core change a state, and record that. ``words``: what the actions mean."""
+        with recorded(CHANGE_STATE, rm_id=command.rm_id, target=target) as deed:
+            if command.action not in (START, STOP):
+                raise ProtocolError(f"action {command.action} is none: {words}")
+            caller().require_scope(command.rm_id, command.partition, command.queue)
+            answer = await asyncio.wrap_future(self._core.operations.change_object_state(command))
+            if answer.reason:
+                code = grpc.StatusCode.FAILED_PRECONDITION if answer.previous else _NOT_FOUND
+                raise RefusalError(code, answer.reason)
+            deed.target = f"{target}: {answer.previous} to {answer.current}"
         _log.warning(
             "%s changed %s of resource manager %r from %s to %s",
             caller().name,
-            f"queue {cut(request.queue)!r}" if request.queue else "a partition",
-            request.rm_id,
+            target,
+            command.rm_id,
             answer.previous,
             answer.current,
         )

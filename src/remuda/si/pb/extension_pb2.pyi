@@ -1745,6 +1745,51 @@ class ChangeObjectStateRequest(_message.Message):
 Global___ChangeObjectStateRequest: _TypeAlias = ChangeObjectStateRequest  # noqa: Y015
 
 @_typing.final
+class ChangeNodeStateRequest(_message.Message):
+    """Has a call of its own: a server that does not know it refuses it, and stops no partition."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    class _Action:
+        ValueType = _typing.NewType("ValueType", _builtins.int)
+        V: _TypeAlias = ValueType  # noqa: Y015
+
+    class _ActionEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[ChangeNodeStateRequest._Action.ValueType], _builtins.type):
+        DESCRIPTOR: _descriptor.EnumDescriptor
+        ACTION_UNSPECIFIED: ChangeNodeStateRequest._Action.ValueType  # 0
+        UNDRAIN: ChangeNodeStateRequest._Action.ValueType  # 1
+        DRAIN: ChangeNodeStateRequest._Action.ValueType  # 2
+
+    class Action(_Action, metaclass=_ActionEnumTypeWrapper): ...
+    ACTION_UNSPECIFIED: ChangeNodeStateRequest.Action.ValueType  # 0
+    UNDRAIN: ChangeNodeStateRequest.Action.ValueType  # 1
+    DRAIN: ChangeNodeStateRequest.Action.ValueType  # 2
+
+    RM_ID_FIELD_NUMBER: _builtins.int
+    PARTITION_FIELD_NUMBER: _builtins.int
+    NODE_ID_FIELD_NUMBER: _builtins.int
+    ACTION_FIELD_NUMBER: _builtins.int
+    rm_id: _builtins.str
+    partition: _builtins.str
+    node_id: _builtins.str
+    action: Global___ChangeNodeStateRequest.Action.ValueType
+    def __init__(
+        self,
+        *,
+        rm_id: _builtins.str = ...,
+        partition: _builtins.str = ...,
+        node_id: _builtins.str = ...,
+        action: Global___ChangeNodeStateRequest.Action.ValueType = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["action", b"action", "node_id", b"node_id", "partition", b"partition", "rm_id", b"rm_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ChangeNodeStateRequest: _TypeAlias = ChangeNodeStateRequest  # noqa: Y015
+
+@_typing.final
 class ChangeObjectStateResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 

@@ -368,6 +368,11 @@ class AdminStub:
                 request_serializer=remuda_dot_si_dot_pb_dot_extension__pb2.ChangeObjectStateRequest.SerializeToString,
                 response_deserializer=remuda_dot_si_dot_pb_dot_extension__pb2.ChangeObjectStateResponse.FromString,
                 _registered_method=True)
+        self.ChangeNodeState = channel.unary_unary(
+                '/remuda.v1.Admin/ChangeNodeState',
+                request_serializer=remuda_dot_si_dot_pb_dot_extension__pb2.ChangeNodeStateRequest.SerializeToString,
+                response_deserializer=remuda_dot_si_dot_pb_dot_extension__pb2.ChangeObjectStateResponse.FromString,
+                _registered_method=True)
         self.SetLogLevel = channel.unary_unary(
                 '/remuda.v1.Admin/SetLogLevel',
                 request_serializer=remuda_dot_si_dot_pb_dot_extension__pb2.SetLogLevelRequest.SerializeToString,
@@ -423,6 +428,12 @@ class AdminServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ChangeNodeState(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def SetLogLevel(self, request, context):
         """Missing associated documentation comment in .proto file."""
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -465,6 +476,11 @@ def add_AdminServicer_to_server(servicer, server):
             'ChangeObjectState': grpc.unary_unary_rpc_method_handler(
                     servicer.ChangeObjectState,
                     request_deserializer=remuda_dot_si_dot_pb_dot_extension__pb2.ChangeObjectStateRequest.FromString,
+                    response_serializer=remuda_dot_si_dot_pb_dot_extension__pb2.ChangeObjectStateResponse.SerializeToString,
+            ),
+            'ChangeNodeState': grpc.unary_unary_rpc_method_handler(
+                    servicer.ChangeNodeState,
+                    request_deserializer=remuda_dot_si_dot_pb_dot_extension__pb2.ChangeNodeStateRequest.FromString,
                     response_serializer=remuda_dot_si_dot_pb_dot_extension__pb2.ChangeObjectStateResponse.SerializeToString,
             ),
             'SetLogLevel': grpc.unary_unary_rpc_method_handler(
@@ -663,6 +679,33 @@ class Admin:
             target,
             '/remuda.v1.Admin/ChangeObjectState',
             remuda_dot_si_dot_pb_dot_extension__pb2.ChangeObjectStateRequest.SerializeToString,
+            remuda_dot_si_dot_pb_dot_extension__pb2.ChangeObjectStateResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ChangeNodeState(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/remuda.v1.Admin/ChangeNodeState',
+            remuda_dot_si_dot_pb_dot_extension__pb2.ChangeNodeStateRequest.SerializeToString,
             remuda_dot_si_dot_pb_dot_extension__pb2.ChangeObjectStateResponse.FromString,
             options,
             channel_credentials,

@@ -156,6 +156,7 @@ class AdminStub:
     StopResourceManager: _grpc.UnaryUnaryMultiCallable[_extension_pb2.StopResourceManagerRequest, _extension_pb2.UnregisterResponse]
     ListPartitions: _grpc.UnaryUnaryMultiCallable[_extension_pb2.ListPartitionsRequest, _extension_pb2.ListPartitionsResponse]
     ChangeObjectState: _grpc.UnaryUnaryMultiCallable[_extension_pb2.ChangeObjectStateRequest, _extension_pb2.ChangeObjectStateResponse]
+    ChangeNodeState: _grpc.UnaryUnaryMultiCallable[_extension_pb2.ChangeNodeStateRequest, _extension_pb2.ChangeObjectStateResponse]
     SetLogLevel: _grpc.UnaryUnaryMultiCallable[_extension_pb2.SetLogLevelRequest, _extension_pb2.SetLogLevelResponse]
 
 @_typing.type_check_only
@@ -171,6 +172,7 @@ class AdminAsyncStub(AdminStub):
     StopResourceManager: _aio.UnaryUnaryMultiCallable[_extension_pb2.StopResourceManagerRequest, _extension_pb2.UnregisterResponse]  # type: ignore[assignment]
     ListPartitions: _aio.UnaryUnaryMultiCallable[_extension_pb2.ListPartitionsRequest, _extension_pb2.ListPartitionsResponse]  # type: ignore[assignment]
     ChangeObjectState: _aio.UnaryUnaryMultiCallable[_extension_pb2.ChangeObjectStateRequest, _extension_pb2.ChangeObjectStateResponse]  # type: ignore[assignment]
+    ChangeNodeState: _aio.UnaryUnaryMultiCallable[_extension_pb2.ChangeNodeStateRequest, _extension_pb2.ChangeObjectStateResponse]  # type: ignore[assignment]
     SetLogLevel: _aio.UnaryUnaryMultiCallable[_extension_pb2.SetLogLevelRequest, _extension_pb2.SetLogLevelResponse]  # type: ignore[assignment]
 
 class AdminServicer(metaclass=_abc_1.ABCMeta):
@@ -223,6 +225,13 @@ class AdminServicer(metaclass=_abc_1.ABCMeta):
     def ChangeObjectState(
         self,
         request: _extension_pb2.ChangeObjectStateRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_extension_pb2.ChangeObjectStateResponse, _abc.Awaitable[_extension_pb2.ChangeObjectStateResponse]]: ...
+
+    @_abc_1.abstractmethod
+    def ChangeNodeState(
+        self,
+        request: _extension_pb2.ChangeNodeStateRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_extension_pb2.ChangeObjectStateResponse, _abc.Awaitable[_extension_pb2.ChangeObjectStateResponse]]: ...
 

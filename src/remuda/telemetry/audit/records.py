@@ -52,7 +52,7 @@ DEEDS: Final[Mapping[str, str]] = {
     RELOAD_CONFIGURATION: "the file of --config was read again",
     RELOAD_ACCESS: "a file of --grpc-access or --rest-access was read again",
     REVOKE: "open calls were ended: their identity is gone, has other rights, or its token expired",
-    CHANGE_STATE: "a queue or a partition was started or stopped",
+    CHANGE_STATE: "a queue or a partition was started or stopped, a node was drained or undrained",
     SET_LOG_LEVEL: "the level of a logger was changed",
     READ_STATE_DUMP: "a state dump was read",
     READ_DEBUG: "stacks, a profile or memory were looked at",

@@ -24,6 +24,12 @@ from remuda.core.apply.asks.reservations import drop_unfit, unreserve_all
 from remuda.core.apply.process_limits import node_limit
 from remuda.core.apply.requests.allocations import recover
 from remuda.core.apply.requests.allocations import refusal as allocation_refusal
+from remuda.core.apply.requests.node_drains import (
+    drain,
+    schedulable_event,
+    stop_using,
+    undrain,
+)
 from remuda.core.apply.requests.releases import end_on_node, report_node_gone
 from remuda.core.apply.requests.resize import resize_refusal
 from remuda.core.apply.turn import Turn
@@ -44,9 +50,8 @@ from remuda.core.pending.changes import (
     node_renewed,
     node_reservable,
     queue_gained_room,
-    reservable_changed,
 )
-from remuda.core.pending.marks import headroom_changed, node_changed
+from remuda.core.pending.marks import headroom_changed
 from remuda.core.policy.node_score import score_weights
 
 
@@ -131,10 +136,11 @@ def _create(turn: Turn, partition: Partition, update: NodeUpdate) -> Refusal:
     node = _build(partition, update)
     partition.nodes[node.node_id] = node
     partition.pool.utilisation.join(node)
-    node.schedulable = update.action == commands.CREATE
+    node.drained_by_rm = update.action == commands.CREATE_DRAIN
+    node.schedulable = not node.drained_by_rm
     partition.pool.draining_nodes += not node.schedulable
     partition.pool.unready_nodes += not node.ready()
-    _schedulable_event(turn, partition, node)
+    schedulable_event(turn, partition, node)
     _resize_partition(turn, partition, None, node.total)
     for existing in update.existing:
         recover(turn, partition, existing, node)
@@ -300,39 +306,6 @@ def _set_occupied(turn: Turn, partition: Partition, node: Node, occupied: Amount
     report_occupied(turn, partition, node)
 
 
-def _drain(turn: Turn, partition: Partition, node: Node, update: NodeUpdate) -> Refusal:
-    """Place nothing new on a node. Implements: NODE-11, EVT-59. Rules: NODE-9."""
-    if node.schedulable:
-        _stop_using(partition, node)
-        _schedulable_event(turn, partition, node)
-    return NO_REFUSAL
-
-
-def _stop_using(partition: Partition, node: Node) -> None:
-    """Take a node out of use, except for asks that require this node. Rules: NOD-8, CYC-22."""
-    if node.schedulable and node.held:
-        partition.pool.closed_nodes -= 1
-    partition.pool.draining_nodes += node.schedulable
-    node.schedulable = False
-    reservable_changed(partition)
-    partition.pool.drop_node(node.node_id)
-    node_changed(partition, node)
-
-
-def _undrain(turn: Turn, partition: Partition, node: Node, update: NodeUpdate) -> Refusal:
-    """Make a draining node schedulable again. Implements: NODE-9. Rules: EVT-59."""
-    if node.schedulable:
-        return Refusal(f"node '{update.node_id}' is not draining", "NODE-9")
-    node.schedulable = True
-    partition.pool.draining_nodes -= 1
-    if node.held:
-        partition.pool.closed_nodes += 1
-    _schedulable_event(turn, partition, node)
-    node_gained_room(partition, node)
-    node_reservable(partition, node)
-    return NO_REFUSAL
-
-
 def _remove(turn: Turn, partition: Partition, node: Node, update: NodeUpdate) -> Refusal:
     remove_node(turn, partition, node)
     return NO_REFUSAL
@@ -343,8 +316,8 @@ def remove_node(turn: Turn, partition: Partition, node: Node) -> None:
 
     Implements: NODE-13, NODE-14, EVT-48. Rules: RSV-9, EVT-58, EVT-61.
     """
-    _stop_using(partition, node)
-    _schedulable_event(turn, partition, node)
+    stop_using(partition, node)
+    schedulable_event(turn, partition, node)
     del partition.nodes[node.node_id]
     partition.pool.draining_nodes -= 1
     partition.pool.unready_nodes -= not node.ready()
@@ -369,18 +342,10 @@ _CREATES: Final = (commands.CREATE, commands.CREATE_DRAIN)
 
 _ACTIONS: Final[dict[int, Callable[[Turn, Partition, Node, NodeUpdate], Refusal]]] = {
     commands.UPDATE: _update,
-    commands.DRAIN_NODE: _drain,
-    commands.DRAIN_TO_SCHEDULABLE: _undrain,
+    commands.DRAIN_NODE: drain,
+    commands.DRAIN_TO_SCHEDULABLE: undrain,
     commands.DECOMISSION: _remove,
 }
-
-
-def _schedulable_event(turn: Turn, partition: Partition, node: Node) -> None:
-    """Tell whether a node may be used. Implements: EVT-52."""
-    text = "schedulable: true" if node.schedulable else "schedulable: false"
-    turn.event(
-        partition, events.NODE, node.node_id, events.SET, events.NODE_SCHEDULABLE, message=text
-    )
 
 
 def _resize_partition(

@@ -1,4 +1,4 @@
-"""Starts and stops queues and partitions at an operator's request.
+"""Starts and stops queues, partitions and nodes at an operator's request.
 
 Rules: chapter 80 section 2, EXT-25.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from remuda.core.apply.requests.node_drains import change_node_state
 from remuda.core.apply.requests.partitions import change_state
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import commands
@@ -22,9 +23,9 @@ _VERBS: Final = {commands.START: "started", commands.STOP: "stopped"}
 
 
 def change_object_state(turn: Turn, command: ChangeObjectState) -> None:
-    """Start or stop a queue or a partition, if its state allows that.
+    """Start or stop a queue, a node or a partition, if its state allows that.
 
-    Implements: OBJ-4. Rules: OBJ-8, OBJ-10, EXT-25. Emits: ObjectStateAnswered.
+    Implements: OBJ-4. Rules: OBJ-8, OBJ-10, EXT-25, EXT-176. Emits: ObjectStateAnswered.
     """
     rm_id, name = command.rm_id, command.partition
     event = _EVENTS.get(command.action)
@@ -35,6 +36,9 @@ def change_object_state(turn: Turn, command: ChangeObjectState) -> None:
     partition = turn.cluster.partition(rm_id, name)
     if partition is None:
         turn.emit(ObjectStateAnswered(rm_id, unknown_partition(name), "EXT-25"))
+        return
+    if command.node:
+        turn.emit(change_node_state(turn, partition, command.node, command.action))
         return
     queue = partition.queue(command.queue) if command.queue else None
     if command.queue and queue is None:

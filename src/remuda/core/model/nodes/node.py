@@ -37,6 +37,7 @@ class Node(Lender[Allocation, Amounts]):
     number, oldest first; ``held``: one of them closes the node to other asks (RSV-7). ``weights``:
     the terms of the score, see ``policy.node_score``. ``changed``: the dictionary to which it adds
     its ID when its total or its usage changes (NOD-22); ``noted``: its ID is in there.
+    ``schedulable``: neither of ``drained_by_rm`` and ``drained_by_operator`` (EXT-176).
 
     ``occupied``: the usage of other schedulers. That is the amount the RM reports or, after it
     reported a foreign allocation, the sum of ``foreign``, by identity (CYC-29); ``itemised``: the
@@ -49,6 +50,8 @@ class Node(Lender[Allocation, Amounts]):
         "attributes",
         "available",
         "changed",
+        "drained_by_operator",
+        "drained_by_rm",
         "foreign",
         "held",
         "itemised",
@@ -68,6 +71,8 @@ class Node(Lender[Allocation, Amounts]):
         self.total = total
         self.occupied = vector_of(occupied)
         self.schedulable = schedulable
+        self.drained_by_rm: bool = not schedulable
+        self.drained_by_operator: bool = False
         self.attributes: dict[str, str] = {}
         self.allocated = Vector()
         self.available = Vector()

@@ -221,6 +221,7 @@ def node(view: NodeView) -> Node:
         is_reserved=bool(view.reservations),
         reservations=[f"{application_id}|{key}" for application_id, key in view.reservations],
         ready=view.ready,
+        drained_by_operator=view.drained_by_operator,
     )
 
 

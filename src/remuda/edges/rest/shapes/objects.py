@@ -247,7 +247,7 @@ class ForeignAllocation(Shape, kw_only=True):
 
 
 class Node(Shape, kw_only=True):
-    """One node (REST-85)."""
+    """One node (REST-85, EXT-176)."""
 
     node_id: str = msgspec.field(name="nodeID")
     host_name: str = ""
@@ -264,6 +264,7 @@ class Node(Shape, kw_only=True):
     is_reserved: bool
     reservations: list[str] = msgspec.field(default_factory=list)
     ready: bool
+    drained_by_operator: bool = False
 
 
 class ValidateConfResponse(Shape, kw_only=True):
