@@ -21,7 +21,7 @@ Examples:
 
   remuda drain node rack-3-a rack-3-b --yes --token-file admin
 
-  remuda get nodes --state draining -o wide --watch    see how they become empty
+  remuda get nodes --state draining -o wide --watch
 """
 
 
