@@ -10,7 +10,9 @@ import pytest
 
 from remuda.core.messages.commands import (
     PREEMPTED_BY_SCHEDULER,
+    STOP,
     AllocationRelease,
+    ChangeObjectState,
     Command,
     UpdateAllocations,
 )
@@ -22,7 +24,7 @@ from remuda.insight.ways_out import proposals, ways_out
 from remuda.runtime.forks.fork import fork, side_by_side
 from remuda.runtime.forks.limits import COPIES_AT_ONCE, FORK_LIMITS
 from tests.property.test_findings import Story
-from tests.unit.core.door import REQUIRED_NODE
+from tests.unit.core.door import REQUIRED_NODE, Caller, leaf
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="copies take /proc")
 
@@ -124,6 +126,19 @@ def try_stories(seeds: range) -> Counter[str]:
             story.rest()
             try_ways(story, seen)
     return seen
+
+
+@pytest.mark.remuda_rule("EXT-47", "EXT-176")
+def test_a_node_that_an_operator_drains_is_used_again() -> None:
+    door = Caller(leaf("a"))
+    door.node("n1", {"vcore": 10})
+    door.app("app")
+    door.send(ChangeObjectState(door.rm, action=STOP, node="n1"))
+    door.ask("app", "k", {"vcore": 1})
+    assert door.place() == []
+    question = WaysOutQuestion("default", "app", "k")
+    ways = ways_out(door.scheduler, door.now, question, ON_COPIES)
+    assert "use node n1 again" in [way.text for way in ways]
 
 
 @pytest.mark.remuda_rule("EXT-47", "EXT-42", "EXT-119")

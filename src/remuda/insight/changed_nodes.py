@@ -9,7 +9,10 @@ from remuda.base.resources import Resource
 from remuda.core.messages.commands import (
     CREATE,
     DRAIN_TO_SCHEDULABLE,
+    START,
     UPDATE,
+    ChangeObjectState,
+    Command,
     NodeUpdate,
     UpdateNodes,
 )
@@ -27,12 +30,18 @@ def more_room(trace: AskTraceView, around: Surroundings) -> Iterator[Change]:
     nodes = trace.nearest if around.may_name_nodes else ()
     fitting = [each for each in nodes if each.verdict == DRAINING and not each.lacking]
     for node in fitting[:TRIED]:
-        update = NodeUpdate(
-            node.node_id, DRAIN_TO_SCHEDULABLE, attributes={_PARTITION: around.partition}
-        )
-        command = UpdateNodes(around.rm_id, (update,))
+        command = _undrain(around, node.node_id)
         yield Change(UNDRAIN, f"use node {node.node_id} again", commands=(command,))
     yield more_nodes(trace, around, 1)
+
+
+def _undrain(around: Surroundings, node_id: str) -> Command:
+    """Return what ends the drain of a node, by those who began it. Rules: EXT-176."""
+    node = around.nodes.get(node_id)
+    if node is not None and node.drained_by_operator:
+        return ChangeObjectState(around.rm_id, around.partition, action=START, node=node_id)
+    update = NodeUpdate(node_id, DRAIN_TO_SCHEDULABLE, attributes={_PARTITION: around.partition})
+    return UpdateNodes(around.rm_id, (update,))
 
 
 def more_nodes(trace: AskTraceView, around: Surroundings, count: int) -> Change:
