@@ -76,6 +76,7 @@ class Answers:
 
     def __init__(self, opened: Opened) -> None:
         self.requests: Counter[str] = Counter()
+        self.rounds: Counter[str] = Counter()
         self.rows = 0
         self._nodes = [node(number) for number in range(NODES)]
         opened.page.route("**/ws/v1/partition/**", self._answer)
@@ -85,6 +86,7 @@ class Answers:
         query = {key: values[0] for key, values in parse_qs(address.query).items()}
         kind = address.path.removeprefix("/ws/v1/partition/default/").partition("/")[0]
         self.requests[kind] += 1
+        self.rounds[kind] += query.get("offset", "0") == "0"
         offset, limit = int(query.get("offset", 0)), int(query.get("limit", 10**9))
         if kind == "applications":
             last = min(offset + limit, APPLICATIONS)
