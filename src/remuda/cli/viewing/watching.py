@@ -16,7 +16,8 @@ from remuda.cli.server import (
 from remuda.cli.viewing.columns import Column, Kind, Row
 from remuda.cli.viewing.tables import Screen, Table
 
-# Back to the first line that was drawn, and away with what is right of or below the cursor.
+# Back to the first line that was drawn, and away with what is right of or below the cursor. A line
+# is cleared before it is drawn: after one as wide as the terminal the cursor is on its last letter.
 _UP: Final = "\x1b[{}A\r"
 _REST_OF_LINE: Final = "\x1b[K"
 _REST: Final = "\x1b[J"
@@ -40,7 +41,7 @@ class Frame:
         if self._drawn and screen != self._screen:
             back = _HOME
         self._screen = screen
-        body = "".join(f"{line}{_REST_OF_LINE}\n" for line in lines)
+        body = "".join(f"{_REST_OF_LINE}{line}\n" for line in lines)
         self._out.write(back + body + _REST)
         self._out.flush()
         self._drawn = len(lines)

@@ -103,7 +103,7 @@ def test_a_frame_is_drawn_over_the_one_before() -> None:
     frame = watching.Frame(out)
     frame.draw(["a", "b"], Screen(80, 10))
     frame.draw(["c"], Screen(80, 10))
-    assert out.getvalue() == "a\x1b[K\nb\x1b[K\n\x1b[J" + "\x1b[2A\rc\x1b[K\n\x1b[J"
+    assert out.getvalue() == "\x1b[Ka\n\x1b[Kb\n\x1b[J" + "\x1b[2A\r\x1b[Kc\n\x1b[J"
 
 
 def test_a_frame_on_a_terminal_of_another_size_begins_at_the_top() -> None:
@@ -113,7 +113,7 @@ def test_a_frame_on_a_terminal_of_another_size_begins_at_the_top() -> None:
     frame.draw(["c"], Screen(40, 10))
     frame.draw(["d"], Screen(40, 10))
     assert out.getvalue() == (
-        "a\x1b[K\nb\x1b[K\n\x1b[J" + "\x1b[H\x1b[Jc\x1b[K\n\x1b[J" + "\x1b[1A\rd\x1b[K\n\x1b[J"
+        "\x1b[Ka\n\x1b[Kb\n\x1b[J" + "\x1b[H\x1b[J\x1b[Kc\n\x1b[J" + "\x1b[1A\r\x1b[Kd\n\x1b[J"
     )
 
 
