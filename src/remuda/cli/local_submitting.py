@@ -21,7 +21,10 @@ CpusOption: TypeAlias = Annotated[
 ]
 MemoryOption: TypeAlias = Annotated[
     str,
-    typer.Option(metavar="AMOUNT", help="Memory of each task: 8Gi. It is counted, not enforced."),
+    typer.Option(
+        metavar="AMOUNT",
+        help="Memory of each task: 8Gi. It is held to it as 'remuda serve --local-bounds' says.",
+    ),
 ]
 GpusOption: TypeAlias = Annotated[
     int, typer.Option(metavar="N", min=0, help="GPUs of each task; it sees no others.")

@@ -48,6 +48,7 @@ def serve(
     demo: option.Demo = False,
     local_node: option.LocalNode = False,
     local_dir: option.LocalDir = None,
+    local_bounds: option.LocalBounds = "auto",
     duration: option.Duration = None,
     record: option.Record = None,
     journal: option.Journal = None,
@@ -166,7 +167,7 @@ def serve(
             audit=AuditSettings(audit_log, audit_log_size * 2**20, audit_log_files, audit_syslog),
             fault_reports=fault_reports,
             lease=held,
-            local=_local(local_node, local_dir, config, alone=not (demo or held)),
+            local=_local(local_node, local_dir, local_bounds, config, alone=not (demo or held)),
         )
     )
 
@@ -188,7 +189,7 @@ def _journal(directory: Path | None, record: Path | None) -> Path | None:
 
 
 def _local(
-    wanted: bool, directory: Path | None, config: Path | None, *, alone: bool
+    wanted: bool, directory: Path | None, bounds: str, config: Path | None, *, alone: bool
 ) -> LocalSettings | None:
     """Return what is known of the local node, None if there is none.
 
@@ -201,7 +202,7 @@ def _local(
         return None
     if not alone:
         raise UsageError("--local-node excludes --demo and --lease; it has one scheduler and node")
-    return LocalSettings(directory or state_directory(), stored=config is not None)
+    return LocalSettings(directory or state_directory(), stored=config is not None, bounds=bounds)
 
 
 def _tls(

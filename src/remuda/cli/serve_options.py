@@ -105,6 +105,16 @@ LocalDir = Annotated[
         " XDG_STATE_HOME, which is ~/.local/state if it is not set.",
     ),
 ]
+LocalBounds = Annotated[
+    str,
+    typer.Option(
+        metavar="auto|off|DIRECTORY",
+        envvar="REMUDA_LOCAL_BOUNDS",
+        help="How commands are held to the memory that they asked for: by control groups where they"
+        " are delegated to this service, else by RLIMIT_DATA; not at all; or by control groups in"
+        " DIRECTORY.",
+    ),
+]
 Duration = Annotated[
     str | None,
     typer.Option(

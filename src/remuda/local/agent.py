@@ -22,6 +22,7 @@ from remuda.base.errors import ConfigError, ProtocolError
 from remuda.edges.inproc import InProcessScheduler
 from remuda.local import effects as effect
 from remuda.local import requests
+from remuda.local.bounds import Bounds
 from remuda.local.commands import Commands
 from remuda.local.devices import Devices
 from remuda.local.directory import StateDirectory
@@ -51,9 +52,9 @@ _WRITTEN_AT_ONCE: Final = 100
 class LocalAgent:
     """Runs the commands of this machine; ``start``, and ``stop`` at the end.
 
-    ``config``: queue file to register with, "" for that of the scheduler. ``changes`` is another
-    number after each event, so that a reader knows when to look again. What runs goes on after
-    ``stop``. Rules: EXT-102, EXT-103, EXT-107.
+    ``config``: queue file to register with, "" for that of the scheduler. ``bounds``: binds tasks.
+    ``changes`` is another number after each event, so that a reader knows when to look again. What
+    runs goes on after ``stop``. Rules: EXT-102, EXT-103, EXT-107.
     """
 
     def __init__(
@@ -62,7 +63,9 @@ class LocalAgent:
         directory: StateDirectory,
         machine: Machine,
         config: str,
+        bounds: Bounds,
     ) -> None:
+        self._bounds = bounds
         self._scheduler = scheduler
         self._directory = directory
         self.machine = machine
@@ -85,7 +88,9 @@ class LocalAgent:
         """Read what is kept, register, and report what runs. Raises: ConfigError, ProtocolError."""
         for command in self._directory.load():
             self.commands.restore(command)
-        for command, task in self.commands.running():
+        running = self.commands.running()
+        self._bounds.drop_others([(command.identity, task.index) for command, task in running])
+        for command, task in running:
             if self._directory.is_to_end(command.identity, task.index):
                 self._to_end[command.identity, task.index] = None
         for each in self.commands.take():
@@ -188,6 +193,7 @@ class LocalAgent:
             outcome = self._directory.outcome_of(command, task)
             if outcome is not None:
                 self._to_end.pop((command.identity, task.index), None)
+                self._bounds.drop(command.identity, task.index)
                 self.commands.ended(command.identity, task.index, outcome)
         for identity, index in list(self._to_end):
             if end_task(self._directory.task(identity, index)):
@@ -235,11 +241,13 @@ class LocalAgent:
 
     def _start(self, command: Command, task: Task) -> None:
         own = self._directory.task(command.identity, task.index)
-        order = order_of(command, task, gpus=bool(self.machine.gpus), group="")
         try:
+            bound = self._bounds.bind(command, task)
+            order = order_of(command, task, gpus=bool(self.machine.gpus), bound=bound)
             self._directory.write_order(command, task, order)
             self._keepers.start(own, os.environ)
         except OSError as error:
+            self._bounds.drop(command.identity, task.index)
             outcome = Outcome(FAILED, f"its keeper cannot be started: {error.strerror}")
             self.commands.ended(command.identity, task.index, outcome)
 
@@ -252,11 +260,11 @@ class LocalAgent:
         told = False
         for each in self.commands.take():
             if not told and not isinstance(each, effect.AddApplication):
-                self._scheduler.update_node(requests.node(self.machine))
+                self._scheduler.update_node(requests.node(self.machine, self._bounds.told))
                 told = True
             self._act(each)
         if not told:
-            self._scheduler.update_node(requests.node(self.machine))
+            self._scheduler.update_node(requests.node(self.machine, self._bounds.told))
 
     def _register_again(self) -> None:
         """Register once more: the scheduler has forgotten everything. Rules: EXT-107."""

@@ -12,8 +12,10 @@ SIGKILL. Standard library only, since there is one keeper for each task that run
 from __future__ import annotations
 
 import ctypes
+import errno
 import json
 import os
+import resource
 import select
 import signal
 import subprocess
@@ -39,6 +41,9 @@ ORDER: Final = "order.json"
 BEGUN: Final = "begun.json"
 ENDED: Final = "ended.json"
 LOCK: Final = "lock"
+
+# The file of a control group that kills all of its processes.
+KILL: Final = "cgroup.kill"
 
 # The file in which the end is written, before it has its name, and bytes that are more than enough.
 _END: Final = f"{ENDED}.new"
@@ -89,7 +94,8 @@ class Keeper:
         (self._directory / ORDER).unlink(missing_ok=True)
         self._watch(process)
         code = process.wait()
-        self._end(128 - code if code < 0 else code, "")
+        reason = self._leave_group() if self._order["group"] else ""
+        self._end(128 - code if code < 0 else code, reason if code else "")
 
     def _begin(self) -> subprocess.Popen[bytes]:
         """Start the process of the task. Raises: OSError."""
@@ -107,7 +113,10 @@ class Keeper:
         )
 
     def _bind(self) -> None:
-        """Bind the process of the task, in which this runs, before its program begins."""
+        """Bind the process of the task, in which this runs, before its program begins.
+
+        Rules: EXT-135.
+        """
         _control(_SET_DEATH_SIGNAL, signal.SIGKILL)
         if os.getppid() != self._number:
             raise OSError("its keeper has died before the signal was set")
@@ -118,17 +127,36 @@ class Keeper:
         else:
             os.nice(self._order["nice"])
         os.umask(self._order["umask"])
+        # Last, since this process is larger than most programs are when they begin.
+        if self._order["dataLimit"]:
+            _limit_data(self._order["dataLimit"])
 
     def _explained(self, error: Exception) -> tuple[int, str]:
         """Return the exit code and the reason for a process that could not be started."""
         program, directory = self._order["arguments"][0], self._order["directory"]
         if not isinstance(error, OSError):
-            return FAILED, f"{program} cannot have the cores or the control group meant for it"
+            return FAILED, f"{program} cannot have the cores, limit or control group meant for it"
         if error.filename == directory:
             return FAILED, f"cannot work in {directory}: {error.strerror}"
         if isinstance(error, FileNotFoundError):
             return NOT_FOUND, f"{program}: there is no such program"
         return NOT_EXECUTABLE, f"{program} cannot be run: {error.strerror}"
+
+    def _leave_group(self) -> str:
+        """Remove the control group of a task that has ended; return what its bound did to it.
+
+        Implements: EXT-137.
+        """
+        group = Path(self._order["group"])
+        events = _events(group / "memory.events")
+        with suppress(OSError):
+            (group / KILL).write_text("1", "ascii")
+        remove_group(group, _ROUNDS)
+        if not events.get("oom_kill"):
+            return ""
+        if events.get("oom"):
+            return f"it was killed: it took more than its {_size(self._order['memory'])} of memory"
+        return "it was killed, because the memory of the machine or of the service was used up"
 
     def _tell(self, *_: object) -> None:
         self._told = True
@@ -218,6 +246,50 @@ def _name(beside: Path, path: Path) -> None:
         os.fsync(directory)
     finally:
         os.close(directory)
+
+
+def remove_group(group: Path, rounds: int = 1) -> bool:
+    """Remove a control group; False if it stays, for example because processes are being killed.
+
+    ``rounds``: how often it is tried, a hundredth of a second later each time.
+    """
+    for round_ in range(rounds):
+        try:
+            group.rmdir()
+        except FileNotFoundError:
+            return True
+        except OSError as error:
+            if error.errno != errno.EBUSY:
+                return False
+            time.sleep(0.01 * round_)
+        else:
+            return True
+    return False
+
+
+def _events(path: Path) -> dict[str, int]:
+    """Return what a control group counts; nothing if it cannot be read."""
+    try:
+        lines = [line.split() for line in path.read_text("ascii").splitlines()]
+    except OSError:
+        return {}
+    return {line[0]: int(line[1]) for line in lines}
+
+
+def _size(count: int) -> str:
+    """Return bytes as a text in the unit that shows them without a fraction."""
+    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB")):
+        if count and count % unit == 0:
+            return f"{count // unit} {name}"
+    return f"{count} bytes"
+
+
+def _limit_data(wanted: int) -> None:
+    """Limit the private memory of this process, as far as it may be raised at all."""
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (wanted, wanted))
 
 
 def _has_ended(process: int) -> bool:

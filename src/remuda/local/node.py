@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from importlib.resources import files
 from types import TracebackType
 from typing import Self
@@ -10,11 +11,14 @@ from typing import Self
 from remuda.edges.inproc import InProcessScheduler
 from remuda.edges.rest.requests.endpoint import Routes
 from remuda.local.agent import LocalAgent
+from remuda.local.bounds import bounds_of
 from remuda.local.directory import StateDirectory
 from remuda.local.http import LocalRoutes
 from remuda.local.machine import this_machine
 from remuda.local.settings import LocalSettings
 from remuda.runtime.loop import SchedulerLoop
+
+_log = logging.getLogger("remuda.local")
 
 
 class LocalNode:
@@ -24,17 +28,19 @@ class LocalNode:
     the end. ``known_callers``: the HTTP API knows its callers by tokens; else a secret of this
     process lets them in, which its owner can read in the directory.
 
-    Raises: UsageError if the directory cannot be used.
+    Raises: UsageError if the directory or the control groups cannot be used.
     """
 
     def __init__(
         self, settings: LocalSettings, core: SchedulerLoop, *, known_callers: bool
     ) -> None:
         self._settings = settings
+        bounds = bounds_of(settings.bounds, settings.directory)
+        _log.info("what bounds the memory of commands: %s", bounds.told)
         self._directory = StateDirectory(settings.directory)
         config = "" if settings.stored else local_configuration()
         self._scheduler = InProcessScheduler(core=core)
-        self._agent = LocalAgent(self._scheduler, self._directory, this_machine(), config)
+        self._agent = LocalAgent(self._scheduler, self._directory, this_machine(), config, bounds)
         self._routes = LocalRoutes(self._agent, self._directory, known_callers=known_callers)
 
     @property

@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from remuda.local.bounds import Bound
 from remuda.local.directory import keeper_lives, take_lock
 from remuda.local.keeper import BEGUN
-from remuda.local.records import Command, Task
+from remuda.local.records import MEMORY, Command, Task
 
 # How much nicer tasks are that have no cores of their own.
 _NICE: Final = 5
@@ -24,10 +25,10 @@ OUTPUT_LIMIT: Final = 64 * 1024 * 1024
 _KEEPER_LOG: Final = "keeper.log"
 
 
-def order_of(command: Command, task: Task, *, gpus: bool, group: str) -> dict[str, object]:
+def order_of(command: Command, task: Task, *, gpus: bool, bound: Bound) -> dict[str, object]:
     """Return what a keeper needs to know. ``gpus``: whether the machine has any.
 
-    ``group``: the control group of the task, "" for none. Implements: EXT-106.
+    ``bound``: how the task is bound. Implements: EXT-106.
     """
     wanted = command.wanted
     environment = {
@@ -45,7 +46,9 @@ def order_of(command: Command, task: Task, *, gpus: bool, group: str) -> dict[st
         "umask": wanted.umask,
         "cores": task.cores,
         "nice": _NICE,
-        "group": group,
+        "group": bound.group,
+        "dataLimit": bound.data_limit,
+        "memory": wanted.resources.get(MEMORY, 0),
         "outputLimit": OUTPUT_LIMIT,
     }
 

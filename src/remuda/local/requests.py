@@ -36,12 +36,16 @@ def registration(config: str) -> si.RegisterResourceManagerRequest:
     )
 
 
-def node(machine: Machine) -> si.NodeRequest:
-    """Return this machine as a new node."""
+def node(machine: Machine, bounds: str) -> si.NodeRequest:
+    """Return this machine as a new node. ``bounds``: how tasks are bound. Rules: EXT-136."""
     made = si.NodeInfo(
         nodeID=machine.name,
         action=si.NodeInfo.CREATE,
-        attributes={"si/hostname": machine.name, "si/node-partition": PARTITION},
+        attributes={
+            "si/hostname": machine.name,
+            "si/node-partition": PARTITION,
+            "remuda/taskBounds": bounds,
+        },
         schedulableResource=resource(machine.capacity()),
     )
     return si.NodeRequest(rmID=RM_ID, nodes=[made])

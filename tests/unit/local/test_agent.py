@@ -14,6 +14,7 @@ import pytest
 
 from remuda.edges.inproc import InProcessScheduler
 from remuda.local.agent import LocalAgent
+from remuda.local.bounds import Bounds
 from remuda.local.directory import StateDirectory, take_lock
 from remuda.local.keeper import BEGUN, write_json
 from remuda.local.machine import Machine
@@ -55,7 +56,8 @@ def scheduler() -> Scheduler:
 
 def agent_of(directory: StateDirectory, scheduler: Scheduler) -> LocalAgent:
     machine = Machine("here", (0, 1), 1 << 30)
-    return LocalAgent(cast("InProcessScheduler", scheduler), directory, machine, "")
+    bounds = Bounds(directory.path)
+    return LocalAgent(cast("InProcessScheduler", scheduler), directory, machine, "", bounds)
 
 
 @pytest.fixture

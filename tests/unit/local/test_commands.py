@@ -11,7 +11,9 @@ from remuda.local.records import Command, Outcome, Stage, Wanted, new_command
 from remuda.si.pb import si_pb2 as si
 
 
-def wanted(number: int = 1, *, gang: int = 1, cpus: int = 1_000, gpus: int = 0) -> Wanted:
+def wanted(
+    number: int = 1, *, gang: int = 1, cpus: int = 1_000, gpus: int = 0, memory: int = 0
+) -> Wanted:
     return Wanted(
         number=number,
         identity=f"c-{number}",
@@ -20,7 +22,7 @@ def wanted(number: int = 1, *, gang: int = 1, cpus: int = 1_000, gpus: int = 0) 
         environment={},
         directory="/",
         umask=0o22,
-        resources={"vcore": cpus, "nvidia.com/gpu": gpus},
+        resources={"vcore": cpus, "nvidia.com/gpu": gpus, "memory": memory},
         gang=gang,
     )
 

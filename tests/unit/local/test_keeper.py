@@ -31,7 +31,7 @@ os._exit(0)
 """
 
 
-def ordered(directory: Path, *arguments: str) -> None:
+def ordered(directory: Path, *arguments: str, **more: object) -> None:
     order = {
         "arguments": arguments,
         "environment": dict(os.environ),
@@ -40,7 +40,10 @@ def ordered(directory: Path, *arguments: str) -> None:
         "cores": [],
         "nice": 0,
         "group": "",
+        "dataLimit": 0,
+        "memory": 0,
         "outputLimit": 1 << 20,
+        **more,
     }
     (directory / ORDER).write_text(json.dumps(order))
 
@@ -63,3 +66,55 @@ def test_the_room_for_the_end_is_taken_before_the_task_begins(tmp_path: Path) ->
     before, begun = output.read_bytes()[5:].split()
     assert (int(before), int(begun) > 0) == (4_096, True)
     assert (tmp_path / ENDED).stat().st_size == 4_096
+
+
+def kept(directory: Path, *arguments: str, **more: object) -> dict[str, object]:
+    """How a task ends that a keeper of its own runs."""
+    ordered(directory, *arguments, **more)
+    keeper = [sys.executable, "-m", "remuda.local.keeper", str(directory)]
+    assert subprocess.run(keeper, check=False).returncode == 0
+    found: dict[str, object] = json.loads((directory / ENDED).read_text())
+    return found
+
+
+# Reserves a large space of addresses, as runtimes do, then takes memory.
+RESERVE = "import mmap; m = mmap.mmap(-1, 1 << 38, flags=mmap.MAP_PRIVATE | 0x4000, prot=0); "
+TAKE = "b = bytearray(1 << 28)"
+
+
+@pytest.mark.remuda_rule("EXT-135")
+def test_a_process_is_limited_in_what_it_takes_not_in_what_it_reserves(tmp_path: Path) -> None:
+    codes = []
+    for number, program in enumerate((RESERVE, RESERVE + TAKE)):
+        own = tmp_path / str(number)
+        own.mkdir()
+        arguments = (sys.executable, "-S", "-c", program)
+        codes.append(kept(own, *arguments, dataLimit=1 << 27)["code"])
+    assert codes == [0, 1]
+
+
+@pytest.mark.remuda_rule("EXT-135", "EXT-137")
+@pytest.mark.parametrize(
+    "events, code, reason",
+    [
+        ("oom 2\noom_kill 1\n", 9, "it was killed: it took more than its 64 MiB of memory"),
+        (
+            "oom 0\noom_kill 1\n",
+            9,
+            "it was killed, because the memory of the machine or of the service was used up",
+        ),
+        ("oom 0\noom_kill 0\n", 9, ""),
+        ("oom 2\noom_kill 1\n", 0, ""),
+    ],
+)
+def test_a_task_that_its_bound_killed_is_told_as_such(
+    tmp_path: Path, events: str, code: int, reason: str
+) -> None:
+    group = tmp_path / "group"
+    group.mkdir()
+    (group / "memory.events").write_text(events)
+    arguments = ("sh", "-c", f"exit {code}")
+    ended = kept(tmp_path, *arguments, group=str(group), memory=64 << 20)
+    assert (ended["code"], ended["reason"]) == (code, reason)
+    assert (group / "cgroup.procs").read_text() == "0"
+    assert (group / "cgroup.kill").read_text() == "1"
