@@ -297,7 +297,7 @@ async def _serve(
     followed += protection.access_files(callers, readers, audit.record)
     stop = stop_on_signals([each.tell for each in followed])
     async with AsyncExitStack() as running:
-        local = _local(settings, core, readers, running)
+        local = _local(settings, core, readers, audit, running)
         running.enter_context(hangups_let_in())
         running.enter_context(audit.kept(f"remuda {remuda.__version__}"))
         lease = keeper(settings.lease) if settings.lease else None
@@ -459,7 +459,11 @@ def _parts(
 
 
 def _local(
-    settings: Settings, core: SchedulerLoop, readers: KnownCallers, running: AsyncExitStack
+    settings: Settings,
+    core: SchedulerLoop,
+    readers: KnownCallers,
+    audit: AuditLog,
+    running: AsyncExitStack,
 ) -> LocalNode | None:
     """Return this machine as a node, if that is wanted. Raises: UsageError. Rules: EXT-102."""
     if settings.local is None:
@@ -467,7 +471,8 @@ def _local(
     from remuda.local.node import LocalNode  # noqa: PLC0415 - rarely wanted
 
     known = not readers.everybody
-    return running.enter_context(LocalNode(settings.local, core, known_callers=known))
+    node = LocalNode(settings.local, core, known_callers=known, audit=audit.record)
+    return running.enter_context(node)
 
 
 async def _demo(settings: Settings, core: SchedulerLoop) -> None:

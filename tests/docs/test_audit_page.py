@@ -22,5 +22,5 @@ def test_the_page_has_all_deeds_with_their_meanings() -> None:
 
 
 def test_the_page_has_all_fields_in_their_order() -> None:
-    record = Record("start", "done", "a", "b", "c", "d", "e", "f")
+    record = Record("start", "done", "a", "b", "c", "d", "e", "f", "g")
     assert list(rows("Fields")) == list(json.loads(Line(1, record, 1, 1).encoded()))

@@ -44,7 +44,7 @@ def identity(name: str, token: str, rights: str) -> str:
 ACCESS = (
     identity("cluster a", RM_TOKEN, "rm-ids = ['rm', 'session']")
     + identity("dashboards", READER_TOKEN, "read = true")
-    + identity("operations", ADMIN_TOKEN, "admin = true")
+    + identity("operations", ADMIN_TOKEN, "admin = true\nrun = true")
 )
 
 # For each deed: fields of a line that the scenario below must have left. A list: a line each.
@@ -97,6 +97,14 @@ EXPECTED: Final[dict[str, list[dict[str, str]]]] = {
         {**OPERATIONS, **REFUSED, "target": "/debug/pprof/profile", "reason": "HTTP status 400"},
     ],
     "follow-journal": [{**OPERATIONS, "target": "/remuda.v1.Journal/Follow"}],
+    "submit-command": [
+        {**OPERATIONS, "target": "sh-1", "queue": "root.a"},
+        {**OPERATIONS, **REFUSED, "reason": "The command is wrong"},
+    ],
+    "cancel-command": [
+        {**OPERATIONS, "target": "sh-1", "queue": "root.a"},
+        {**OPERATIONS, **REFUSED, "target": "none-7", "reason": "Command not found"},
+    ],
     "authenticate": [
         {**REFUSED, "target": "/remuda.v1.Admin/ListPartitions", "from": "127.0.0.1:"},
         {**REFUSED, "target": "/ws/v1/partitions", "from": "127.0.0.1:"},
@@ -196,6 +204,31 @@ def read_over_http(client: httpx2.Client) -> None:
         assert client.get(path, headers=bearer(ADMIN_TOKEN)).status_code == status, path
 
 
+def run_commands(client: httpx2.Client) -> None:
+    """Submit and cancel commands whose arguments and environment have a secret."""
+
+    def posted(path: str, body: object) -> int:
+        answer = client.post(f"/ws/v1/local/{path}", json=body, headers=bearer(ADMIN_TOKEN))
+        return answer.status_code
+
+    def over() -> bool:
+        shown = client.get("/ws/v1/local/command/sh-1", headers=bearer(ADMIN_TOKEN)).json()
+        return bool(shown["stage"] == "over")
+
+    command = {
+        "arguments": ["sh", "-c", f"exec sleep 1000 # {SECRET}"],
+        "environment": {"PASSWORD": SECRET},
+        "resources": {"vcore": "10m"},
+        "queue": "root.a",
+    }
+    assert posted("commands", command) == 200
+    assert posted("commands", {**command, "resources": {"vcore": SECRET}}) == 400
+    assert posted("commands", {**command, "environment": {f"{SECRET}=": ""}}) == 400
+    assert posted("command/none-7/cancel", {}) == 404
+    assert posted("command/sh-1/cancel", {}) == 200
+    wait(over)
+
+
 def guess(client: httpx2.Client) -> None:
     """Show wrong tokens until the address is locked out: two more came before."""
     for number in range(3):
@@ -239,13 +272,14 @@ def audited(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     options = ("--config", str(config), "--no-watch", "--audit-log", str(audit))
     journal = directory / "journal"
     journal.mkdir()
-    more = ("--journal", str(journal))
+    more = ("--journal", str(journal), "--local-node", "--local-dir", str(directory / "local"))
     access_options = ("--grpc-access", str(access), "--rest-access", str(readers))
     with Served(*FREE_PORTS, *options, *access_options, *more) as served:
         act_as_resource_managers(served)
         act_in_a_session(served)
         act_as_operators(served)
         read_over_http(served.client)
+        run_commands(served.client)
         reload(served, config, audit)
         change_access(served, access, audit)
         guess(served.client)
@@ -269,7 +303,7 @@ def test_each_deed_of_the_table_is_in_the_log(audited: tuple[Path, str], what: s
         assert all(each["from"].startswith("127.0.0.1") for each in found)
 
 
-@pytest.mark.remuda_rule("EXT-26")
+@pytest.mark.remuda_rule("EXT-26", "EXT-161")
 def test_the_log_is_private_and_has_no_secret_and_nothing_else(audited: tuple[Path, str]) -> None:
     path, _ = audited
     assert stat.S_IMODE(path.stat().st_mode) == 0o600

@@ -11,7 +11,7 @@ import base64
 import getpass
 import hmac
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, final
 
 import msgspec
@@ -27,6 +27,16 @@ from remuda.local.directory import StateDirectory
 from remuda.local.output import OUT, read_output
 from remuda.local.records import Command, Outcome, Stage
 from remuda.local.submissions import BODY_LIMIT, GANG_LIMIT, LIVE_LIMIT, wanted_of
+from remuda.telemetry.audit.records import (
+    CANCEL_COMMAND,
+    DONE,
+    REFUSED,
+    SUBMIT_COMMAND,
+    UNKNOWN,
+    Audit,
+    Record,
+    no_audit,
+)
 
 # Bytes of output in one answer, and at least of each task.
 _PORTION: Final = 256 * 1024
@@ -42,6 +52,7 @@ _EMPTY: Final = 1_024
 _AT_ONCE: Final = 16
 _NO_COMMAND: Final = "Command not found"
 _TOO_MANY: Final = f"There are {LIVE_LIMIT} commands already; cancel some, or wait"
+_WRONG: Final = "The command is wrong"
 _NO_PAGES: Final = "Web pages may not use commands of this machine"
 _NO_RUN: Final = "The caller may not run commands: its identity needs run = true"
 _CHALLENGE: Final[Mapping[str, str]] = {"WWW-Authenticate": 'Bearer realm="remuda"'}
@@ -107,11 +118,18 @@ class LocalRoutes:
     """The routes of one agent. Event loop.
 
     ``secret``: what callers have to show, "" if the HTTP API knows its callers by tokens.
+    ``audit``: takes records of what is submitted and cancelled.
     """
 
     def __init__(
-        self, agent: LocalAgent, directory: StateDirectory, *, known_callers: bool
+        self,
+        agent: LocalAgent,
+        directory: StateDirectory,
+        *,
+        known_callers: bool,
+        audit: Audit = no_audit,
     ) -> None:
+        self._audit = audit
         self._agent = agent
         self._directory = directory
         self.secret = "" if known_callers else secrets.token_urlsafe(32)
@@ -171,9 +189,11 @@ class LocalRoutes:
     async def submit(self, views: Views, asked: Asked) -> object:
         """Take a command; it is written down before this answers. Rules: EXT-103, EXT-109."""
         user = self._user if asked.identity is None else asked.identity.name
-        return await asyncio.wrap_future(self._agent.call(lambda: self._submit(asked.body, user)))
+        return await self._changed_by(
+            asked, SUBMIT_COMMAND, "", lambda: self._submit(asked.body, user)
+        )
 
-    def _submit(self, content: bytes, user: str) -> object:
+    def _submit(self, content: bytes, user: str) -> Command:
         commands = self._agent.commands
         if len(commands.live()) >= LIVE_LIMIT:
             raise ApiError(503, _TOO_MANY)
@@ -182,7 +202,7 @@ class LocalRoutes:
             self._directory.add(wanted)
         except OSError as error:
             raise ApiError(503, f"The command cannot be written down: {error.strerror}") from None
-        return _shown(commands.submit(wanted))
+        return commands.submit(wanted)
 
     async def command(self, views: Views, asked: Asked) -> object:
         """How far a command is; with ``wait`` once it has another stage, or after that time."""
@@ -198,12 +218,44 @@ class LocalRoutes:
 
     async def cancel(self, views: Views, asked: Asked) -> object:
         """Cancel a command. Rules: EXT-105."""
-        return await asyncio.wrap_future(self._agent.call(lambda: self._cancel(asked)))
+        named = asked.path["command"]
+        return await self._changed_by(asked, CANCEL_COMMAND, named, lambda: self._cancel(asked))
 
-    def _cancel(self, asked: Asked) -> object:
+    def _cancel(self, asked: Asked) -> Command:
         command = self._command(asked)
         self._agent.commands.cancel(command)
-        return _shown(command)
+        return command
+
+    async def _changed_by(
+        self, asked: Asked, what: str, named: str, change: Callable[[], Command]
+    ) -> CommandShown:
+        """Make a change and put it into the audit log. ``named``: the command, "" for a new one.
+
+        Raises: ApiError. Implements: EXT-161.
+        """
+        outcome, reason, queue = UNKNOWN, "", ""
+        try:
+            shown = await asyncio.wrap_future(self._agent.call(lambda: _shown(change())))
+            outcome, named, queue = DONE, shown.id, shown.queue
+        except ApiError as error:
+            outcome = REFUSED
+            # The text may quote the command, in which there may be secrets.
+            reason = _WRONG if error.status == 400 else error.text
+            raise
+        finally:
+            who = "" if asked.identity is None else asked.identity.name
+            self._audit(
+                Record(
+                    what,
+                    outcome,
+                    who,
+                    origin=asked.origin,
+                    target=named,
+                    reason=reason,
+                    queue=queue,
+                )
+            )
+        return shown
 
     async def output(self, views: Views, asked: Asked) -> object:
         """What the tasks wrote, each from its place on; with ``wait`` once there is something.

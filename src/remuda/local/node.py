@@ -17,6 +17,7 @@ from remuda.local.http import LocalRoutes
 from remuda.local.machine import this_machine
 from remuda.local.settings import LocalSettings
 from remuda.runtime.loop import SchedulerLoop
+from remuda.telemetry.audit.records import Audit
 
 _log = logging.getLogger("remuda.local")
 
@@ -26,13 +27,14 @@ class LocalNode:
 
     Enter it before the scheduler starts, ``start`` when the HTTP API listens, and ``keep`` it until
     the end. ``known_callers``: the HTTP API knows its callers by tokens; else a secret of this
-    process lets them in, which its owner can read in the directory.
+    process lets them in, which its owner can read in the directory. ``audit``: takes records of
+    commands.
 
     Raises: UsageError if the directory or the control groups cannot be used.
     """
 
     def __init__(
-        self, settings: LocalSettings, core: SchedulerLoop, *, known_callers: bool
+        self, settings: LocalSettings, core: SchedulerLoop, *, known_callers: bool, audit: Audit
     ) -> None:
         self._settings = settings
         bounds = bounds_of(settings.bounds, settings.directory)
@@ -41,7 +43,9 @@ class LocalNode:
         config = "" if settings.stored else local_configuration()
         self._scheduler = InProcessScheduler(core=core)
         self._agent = LocalAgent(self._scheduler, self._directory, this_machine(), config, bounds)
-        self._routes = LocalRoutes(self._agent, self._directory, known_callers=known_callers)
+        self._routes = LocalRoutes(
+            self._agent, self._directory, known_callers=known_callers, audit=audit
+        )
 
     @property
     def routes(self) -> Routes:

@@ -34,6 +34,8 @@ SET_LOG_LEVEL: Final = "set-log-level"
 READ_STATE_DUMP: Final = "read-state-dump"
 READ_DEBUG: Final = "read-debug"
 FOLLOW_JOURNAL: Final = "follow-journal"
+SUBMIT_COMMAND: Final = "submit-command"
+CANCEL_COMMAND: Final = "cancel-command"
 AUTHENTICATE: Final = "authenticate"
 AUTHORIZE: Final = "authorize"
 LOCK_OUT: Final = "lock-out"
@@ -57,6 +59,8 @@ DEEDS: Final[Mapping[str, str]] = {
     READ_STATE_DUMP: "a state dump was read",
     READ_DEBUG: "stacks, a profile or memory were looked at",
     FOLLOW_JOURNAL: "somebody began to follow the journal",
+    SUBMIT_COMMAND: "a command was submitted to the local node",
+    CANCEL_COMMAND: "a command of the local node was cancelled",
     AUTHENTICATE: "a caller could not prove its identity",
     AUTHORIZE: "a known caller asked for something that its identity may not do",
     LOCK_OUT: "an address is refused for a while, because too many wrong tokens came from it",
@@ -78,6 +82,7 @@ class Record:
     ``who``: the identity of the caller, or the name in its certificate; "" if neither is known.
     ``origin``: the address of the caller. ``target``: the object or the method. ``reason``: why it
     was refused, or why it happened. ``replaced``: the connection that a registration ended.
+    ``queue``: the one that a command named.
     """
 
     what: str
@@ -88,6 +93,7 @@ class Record:
     target: str = ""
     reason: str = ""
     replaced: str = ""
+    queue: str = ""
 
 
 # Takes a record. Any thread; it returns at once.
@@ -108,6 +114,7 @@ def bounded(record: Record) -> Record:
         target=shortened(record.target, TEXT_LIMIT),
         reason=shortened(record.reason, TEXT_LIMIT),
         replaced=shortened(record.replaced, TEXT_LIMIT),
+        queue=shortened(record.queue, TEXT_LIMIT),
     )
 
 
@@ -140,6 +147,7 @@ class Line:
             "target": record.target,
             "reason": record.reason,
             "replaced": record.replaced,
+            "queue": record.queue,
             "lost": self.lost,
             "omitted": self.omitted,
         }

@@ -47,10 +47,10 @@ class Asked:
 
     ``accept``: the header of that name; ``known``: ``If-None-Match``, the tags of what the client
     has already (REST-124); ``body``: only that of a POST is read. ``peer``: whose connection it
-    is, without the port (EVT-118). ``caller``: the name of a known caller, else the peer.
-    ``scope``: of what the caller may read; None: everything. ``identity``: of a known caller.
-    ``headers``: those that say who calls and from where, by name in small letters, as far as they
-    were sent.
+    is, without the port (EVT-118); ``origin``: with the port, for the audit log. ``caller``: the
+    name of a known caller, else the peer. ``scope``: of what the caller may read; None:
+    everything. ``identity``: of a known caller. ``headers``: those that say who calls and from
+    where, by name in small letters, as far as they were sent.
     Implements: REST-10.
     """
 
@@ -60,6 +60,7 @@ class Asked:
     body: bytes = b""
     known: str = ""
     peer: str = ""
+    origin: str = ""
     caller: str = ""
     scope: Scope | None = None
     identity: Identity | None = None

@@ -96,17 +96,22 @@ def caller_of(request: Request) -> Identity | None:
     return found
 
 
+def origin_of(request: Request) -> str:
+    """Return the address and port of the connection of a request, as the audit log has it."""
+    client = request.client
+    return "" if client is None else address_text((client.host, client.port))
+
+
 def record_request(
     audit: Audit, what: str, request: Request, caller: Identity | None, refusal: str = ""
 ) -> None:
     """Put a request into the audit log. Rules: EXT-26."""
-    client = request.client
     audit(
         Record(
             what,
             REFUSED if refusal else DONE,
             "" if caller is None else caller.name,
-            origin="" if client is None else address_text((client.host, client.port)),
+            origin=origin_of(request),
             target=request.scope["path"],
             reason=refusal,
         )

@@ -45,6 +45,7 @@ from remuda.edges.rest.transport.access import (
     Guard,
     caller_of,
     is_for_admins,
+    origin_of,
     record_request,
 )
 from remuda.edges.rest.transport.bodies import BODY_LIMIT, Room, drop_body, read_body
@@ -302,6 +303,7 @@ def _asked(request: Request, *, trust_forwarded: bool) -> Asked:
         accept=accept,
         known=known,
         peer=peer,
+        origin=origin_of(request),
         caller=peer if caller is None else caller.name,
         scope=None if caller is None else caller.reads,
         identity=caller,
