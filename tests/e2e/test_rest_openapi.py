@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from starlette.routing import Route
 import remuda.app
 from remuda.app import Settings, run
 from remuda.edges.rest.transport.app import build_app
+from remuda.local.settings import LocalSettings
 from tests.e2e.openapi import served_document
 
 # What a page is made of, not routes of the API.
@@ -25,8 +27,8 @@ def template(path: str) -> str:
 
 
 @pytest.fixture
-def routes(monkeypatch: pytest.MonkeyPatch) -> dict[str, set[str]]:
-    """Paths that `remuda serve` answers, with the methods of each."""
+def routes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, set[str]]:
+    """Paths that `remuda serve --local-node` answers, with the methods of each."""
     found: dict[str, set[str]] = {}
 
     def build(*arguments: Any, **options: Any) -> Any:
@@ -46,6 +48,7 @@ def routes(monkeypatch: pytest.MonkeyPatch) -> dict[str, set[str]]:
         demo=False,
         duration_seconds=0.05,
         record=None,
+        local=LocalSettings(tmp_path / "local"),
     )
     run(settings)
     return found

@@ -22,6 +22,7 @@ from schemathesis.specs.openapi.checks import (
 
 from tests.e2e.openapi import served_document
 from tests.e2e.serving import FREE_PORTS, PARTITION, Served
+from tests.waiting import wait
 
 CHECKS = [
     not_a_server_error,
@@ -85,11 +86,61 @@ class Known:
             case.query.pop("rm", None)
 
 
+class KnownCommand:
+    """A served local node with a command that has ended. What is asked for harms nobody."""
+
+    def __init__(self, served: Served, secret: str) -> None:
+        self.address = f"http://{served.rest}"
+        self.client = served.client
+        self._secret = f"Bearer {secret}"
+        self._turn = itertools.count()
+        body = {"arguments": ["echo", "hello"], "resources": {"vcore": "10m"}}
+        headers = {"Authorization": self._secret}
+        answer = self.client.post("/ws/v1/local/commands", json=body, headers=headers)
+        assert answer.status_code == 200
+        path = "/ws/v1/local/command/echo-1"
+        wait(lambda: self.client.get(path, headers=headers).json()["stage"] == "over")
+
+    def put_into(self, case: schemathesis.Case[Any]) -> None:
+        """Show the secret, of three requests in two, and name the command; run nothing else."""
+        turn = next(self._turn)
+        if turn % 3:
+            case.headers["Authorization"] = self._secret
+        if turn % 2 and "command" in case.path_parameters:
+            case.path_parameters["command"] = "echo-1"
+        if str(case.query.get("wait")).isdigit():
+            case.query["wait"] = 0  # and not half a minute
+        body = case.body
+        arguments = body.get("arguments") if isinstance(body, dict) else None
+        if isinstance(body, dict) and isinstance(arguments, list):
+            if all(isinstance(each, str) for each in arguments):
+                body["arguments"] = ["true"]
+            if turn % 2:
+                body |= {"resources": {"vcore": "10m"}, "directory": "/", "name": "", "gang": 1}
+
+
 @pytest.fixture(scope="module")
-def known() -> Iterator[Known]:
+def known_cluster() -> Iterator[Known]:
     with Served(*FREE_PORTS, "--demo") as served:
         yield Known(served)
         assert "Traceback" not in served.log
+
+
+@pytest.fixture(scope="module")
+def known_command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnownCommand]:
+    own = tmp_path_factory.mktemp("local")
+    with Served(*FREE_PORTS, "--local-node", "--local-dir", str(own)) as served:
+        yield KnownCommand(served, (own / "token").read_text().strip())
+        assert "Traceback" not in served.log
+
+
+@pytest.fixture
+def known(path: str, request: pytest.FixtureRequest) -> Known | KnownCommand:
+    """What is served that has a path."""
+    name = "known_command" if path.startswith("/ws/v1/local/") else "known_cluster"
+    found = request.getfixturevalue(name)
+    assert isinstance(found, Known | KnownCommand)
+    return found
 
 
 REQUESTS = [
@@ -100,7 +151,9 @@ REQUESTS = [
 
 @pytest.mark.remuda_rule("REST-17", "REST-12", "REST-123")
 @pytest.mark.parametrize("path, mode", REQUESTS)
-def test_answers_are_what_the_document_says(path: str, mode: GenerationMode, known: Known) -> None:
+def test_answers_are_what_the_document_says(
+    path: str, mode: GenerationMode, known: Known | KnownCommand
+) -> None:
     @settings(
         max_examples=EXAMPLES,
         deadline=None,
@@ -127,7 +180,9 @@ def test_answers_are_what_the_document_says(path: str, mode: GenerationMode, kno
 
 @pytest.mark.remuda_rule("REST-7")
 @pytest.mark.parametrize("path", operations)
-def test_other_methods_are_refused_with_those_there_are(path: str, known: Known) -> None:
+def test_other_methods_are_refused_with_those_there_are(
+    path: str, known: Known | KnownCommand
+) -> None:
     right = operations[path].method.upper()
     filled = re.sub(r"\{\w+\}", "default", path)
     # Of an older release, gone (REST-53).
