@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from remuda.base.errors import UsageError
 from remuda.local.bounds import Bound, Bounds, bounds_of
 from remuda.local.records import new_command
 from tests.unit.local.test_commands import wanted
+from tests.waiting import wait
 
 MEMORY = 64 << 20
 
@@ -110,3 +113,22 @@ def test_groups_of_tasks_that_do_not_run_are_removed_at_the_start(
     (names[1] / "cgroup.kill").unlink()
     names[1].rmdir()
     assert (list(names[0].iterdir()), list(others.iterdir())) == ([], [])
+
+
+@pytest.mark.remuda_rule("EXT-110", "EXT-137")
+def test_what_is_left_of_a_task_whose_keeper_was_killed_ends_with_its_group(
+    tmp_path: Path, real_group: Path
+) -> None:
+    bounds = Bounds(tmp_path, real_group)
+    group = bounds._group("a-1", 0)
+    group.mkdir()
+    with subprocess.Popen(["sleep", "1000"]) as left:
+        (group / "cgroup.procs").write_text(str(left.pid))
+        bounds.drop("a-1", 0)
+        assert left.wait() == -signal.SIGKILL
+
+    def gone() -> bool:
+        bounds.drop("a-1", 0)
+        return not group.exists()
+
+    wait(gone)

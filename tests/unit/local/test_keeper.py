@@ -118,3 +118,15 @@ def test_a_task_that_its_bound_killed_is_told_as_such(
     assert (ended["code"], ended["reason"]) == (code, reason)
     assert (group / "cgroup.procs").read_text() == "0"
     assert (group / "cgroup.kill").read_text() == "1"
+
+
+@pytest.mark.remuda_rule("EXT-135", "EXT-137")
+def test_a_real_group_has_the_processes_of_its_task_and_is_removed(
+    tmp_path: Path, real_group: Path
+) -> None:
+    seen = tmp_path / "seen"
+    script = f"grep ^0:: /proc/self/cgroup > {seen}; setsid sleep 1000 & exit 3"
+    ended = kept(tmp_path, "sh", "-c", script, group=str(real_group))
+    assert (ended["code"], ended["reason"]) == (3, "")
+    assert seen.read_text().strip().endswith(f"/{real_group.name}")
+    assert not real_group.exists()
