@@ -59,9 +59,10 @@ _PATIENCE: Final = 30.0
 
 _DAY: Final = 86_400.0
 
-# Clears the rest of a line, and of the screen; begins at its first line.
+# Clears the rest of a line, and of the screen; begins at its first line. A line is cleared before
+# it is drawn: after one as wide as the terminal the cursor is on its last letter.
 _HOME: Final = "\x1b[H"
-_REST_OF_LINE: Final = "\x1b[K\n"
+_REST_OF_LINE: Final = "\x1b[K"
 _REST: Final = "\x1b[J"
 
 
@@ -273,7 +274,7 @@ class _Screen:
         lines = self._shadow.result().lines(10)
         if self._note:
             lines = [*lines, self._note]
-        sys.stdout.write(_HOME + "".join(f"{each}{_REST_OF_LINE}" for each in lines) + _REST)
+        sys.stdout.write(_HOME + "".join(f"{_REST_OF_LINE}{each}\n" for each in lines) + _REST)
         sys.stdout.flush()
 
 
