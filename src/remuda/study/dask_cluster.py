@@ -85,7 +85,8 @@ def play_in_worker(run: Run) -> _Played:
 def play_on_cluster(runs: Sequence[Run], folder: Folder, address: str) -> Iterator[Run]:
     """Play runs on the cluster of a Dask scheduler; yield each when its result is written.
 
-    What a worker that dies had to play is played by another one.
+    What a worker that dies had to play is played by another one. The folder is made when the
+    scheduler has answered.
 
     Raises: UsageError, if nobody answers at the address or a run finds a fault in its files;
     RemudaError, if the scheduler is gone, no worker is left, or workers die of one run.
@@ -94,6 +95,7 @@ def play_on_cluster(runs: Sequence[Run], folder: Folder, address: str) -> Iterat
     if not runs:
         return
     with _connected(address) as client:
+        folder.claim()
         waiting = list(reversed(runs))
         handed: dict[Future, Run] = {}
         while waiting or handed:
@@ -206,17 +208,16 @@ def _result(future: Future, run: Run, address: str) -> Content:
     """Return the result of a run that ended."""
     from distributed import KilledWorker  # noqa: PLC0415 - an extra
 
-    try:
-        with _answering(address):
-            played: _Played = future.result(timeout=CONNECT_SECONDS)
-    except KilledWorker:
+    with _answering(address):
+        # It is returned and not raised, so that it is not taken for one of the connection.
+        fault = future.exception(timeout=CONNECT_SECONDS)
+        played: _Played | None = None if fault else future.result(timeout=CONNECT_SECONDS)
+    if isinstance(fault, KilledWorker):
         what = "workers ended without a result (killed, or out of memory)"
-        raise RemudaError(f"run {run.run_id}: {what}; {_KEPT}") from None
-    except RemudaError:
-        raise
-    except Exception as error:  # noqa: BLE001 - whatever a worker without remuda raises
-        what = str(error).partition("\n")[0]
-        raise UsageError(f"run {run.run_id}: a worker cannot play it: {what}") from None
+        raise RemudaError(f"run {run.run_id}: {what}; {_KEPT}")
+    if played is None:
+        what = str(fault).partition("\n")[0]
+        raise UsageError(f"run {run.run_id}: a worker cannot play it: {what}")
     if played.result is None:
         kind = UsageError if played.usage else RemudaError
         raise kind(f"run {run.run_id}: {played.error}")

@@ -76,7 +76,9 @@ def contended(scenario: Scenario) -> str:
 def course(scenario: Scenario, outcome: Outcome, resource: str) -> Course:
     """Return how a run went. Implements: EXT-58."""
     samples = outcome.timeline.samples
-    first, last = samples[0].at, samples[-1].at
+    first = samples[0].at
+    # A run in which nothing is ever placed is over at once.
+    last = max(samples[-1].at, first + 1)
     pieces = min(PIECES, last - first)
     edges = [first + (last - first) * number // pieces for number in range(pieces + 1)]
     using, waiting, count = _changes(scenario, outcome, resource, last)

@@ -92,7 +92,8 @@ def run_study(
     folder = Folder(Path(output))
     missing = [run for run in runs if folder.result(run) is None]
     check(missing)
-    folder.claim()
+    if dask is None or not missing:
+        folder.claim()
     if progress is not None:
         progress(0, len(missing))
     if dask is not None:

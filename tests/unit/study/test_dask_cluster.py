@@ -162,7 +162,26 @@ def test_a_cluster_without_workers_and_an_address_of_nobody_are_one_line(
         gone = none.scheduler_address
     for address in (gone, "nowhere", "tls://127.0.0.1:1"):
         with pytest.raises(UsageError, match=rf"^--dask: {address}: [^\n]+$"):
-            run_study(study, tmp_path, dask=address)
+            run_study(study, tmp_path / "new", dask=address)
+    # Where nobody answers, nothing is made.
+    assert not (tmp_path / "new").exists()
+
+
+def fail_in_worker(_run: object) -> None:
+    """Fail as a worker may that has another version of a library."""
+    raise RuntimeError("no such thing\nand more")
+
+
+@pytest.mark.remuda_rule("EXT-97")
+def test_an_error_of_a_worker_is_not_told_as_a_lost_scheduler(
+    study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dask_cluster, "play_in_worker", fail_in_worker)
+    with (
+        local_cluster(n_workers=1, processes=False, protocol="tcp") as cluster,
+        pytest.raises(UsageError, match=r"^run [^\n]*: a worker cannot play it: no such thing$"),
+    ):
+        run_study(study, tmp_path, dask=cluster.scheduler_address)
 
 
 @pytest.mark.remuda_rule("EXT-97")

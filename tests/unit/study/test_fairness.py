@@ -96,3 +96,15 @@ def test_the_course_of_a_run_by_hand() -> None:
     assert b.owed == [0.0] * 30 + [0.5] * 90
     assert shortfall(a) == 0.0
     assert shortfall(b) == pytest.approx(0.5 * 30 / 120)
+
+
+@pytest.mark.remuda_rule("EXT-58")
+def test_a_run_in_which_nothing_is_ever_placed_is_owed_all() -> None:
+    tasks = (Task("t1", 1, {"cpu": 9}, 0, 120 * S, "t1", {VC: "a"}),)
+    workload = Workload("made up", "remuda", tasks, labels=(VC,))
+    plan = given_queues(workload, VC, load_configuration(CONFIGURATION), None)
+    scenario = Scenario((NodeSpec("n", {"cpu": 4}),), workload, plan, "replay")
+    found = course(scenario, simulate(scenario, lambda done: None), "cpu")
+    assert found.edges_ns == [0, 1]
+    assert (found.pending, found.used) == ([1.0], [0.0])
+    assert shortfall(found.queues["root.a"]) == 1.0

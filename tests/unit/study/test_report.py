@@ -135,3 +135,14 @@ def test_a_difference_beyond_chance_has_the_colour_of_its_verdict() -> None:
 def test_empty_and_constant_lines_can_be_drawn() -> None:
     assert "<svg" in lines("t", [], "x", str)
     assert "<svg" in lines("t", [Line("a", [0.0], [0.0], 0)], "x", str)
+
+
+def test_a_wait_of_a_century_stays_within_its_chart(tmp_path: Path) -> None:
+    rows = ["task,submit,duration,queue,vcore", "a,0,4000000000,q,8", "b,1,1,q,8"]
+    (tmp_path / "tasks.csv").write_text("\n".join(rows))
+    study = tmp_path / "study.yaml"
+    study.write_text("traces: [{name: t, workload: tasks.csv, nodes: 1xvcore=8}]")
+    drawn = run_study(study, tmp_path / "out", workers=1).charts()["waits"].svg
+    (line,) = re.findall(r'class="series s0" d="M([\d. ,-]+,[\d. ,-]+)">', drawn)
+    assert min(float(point.split(",")[1]) for point in line.split()) >= 12
+    assert ">100,000 d<" in drawn
