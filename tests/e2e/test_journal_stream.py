@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
@@ -18,7 +21,11 @@ from remuda.edges.grpc.settings import GrpcSettings
 from remuda.runtime.journals.feed import Piece
 from remuda.runtime.journals.past import Until
 from remuda.si.pb import extension_pb2 as ext
-from remuda.si.pb.extension_pb2_grpc import JournalStub
+from remuda.si.pb.extension_pb2_grpc import (
+    JournalServicer,
+    JournalStub,
+    add_JournalServicer_to_server,
+)
 from remuda.telemetry.audit.records import Record
 from tests.e2e.grpc_service import SECONDS, Service
 from tests.e2e.test_grpc_security import ADMIN_TOKEN, BY_TOKEN, FOR_CLIENT, TOKEN, tls
@@ -244,6 +251,52 @@ def test_patience_ends_the_tries(tmp_path: Path) -> None:
 
     with stream, pytest.raises(NotAnsweredError, match="no scheduler answers"):
         wait(lambda: stream.next(0.1) is not None)
+
+
+@pytest.mark.remuda_rule("EXT-166")
+def test_a_journal_whose_folder_is_gone_ends_it_with_one_line(tmp_path: Path) -> None:
+    (tmp_path / "journal").mkdir()
+    journal_of(tmp_path / "journal")
+    with (
+        Service(journal=tmp_path / "journal") as service,
+        JournalStream(service.address, NOBODY, None, silent) as stream,
+    ):
+        received(stream)
+        (tmp_path / "journal").rename(tmp_path / "elsewhere")
+        with pytest.raises(NoJournalError, match="the journal cannot be read: No such file"):
+            wait(lambda: stream.next(0.1) is not None)
+
+
+class Lost(JournalServicer):
+    """Loses its journal after the first piece, and finds no other one; ``calls``: so many."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def Follow(  # noqa: N802 - a call's name
+        self, request: ext.FollowJournalRequest, context: Any
+    ) -> Iterator[ext.JournalPiece]:
+        self.calls += 1
+        if self.calls == 1:
+            yield ext.JournalPiece(file="000000000000001-20260101T000000Z.jsonl", data=b"[")
+        context.abort(grpc.StatusCode.OUT_OF_RANGE, "it is gone")
+
+
+@pytest.mark.remuda_rule("EXT-166")
+def test_a_follower_for_whom_there_is_no_other_beginning_says_so_once_and_has_patience() -> None:
+    server, lost, told = grpc.server(ThreadPoolExecutor(2)), Lost(), list[str]()
+    add_JournalServicer_to_server(lost, server)
+    address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
+    server.start()
+    try:
+        with JournalStream(address, NOBODY, None, told.append, patience=0.0) as stream:
+            assert stream.next(SECONDS) is not None
+            with pytest.raises(ClientError, match="it is gone"):
+                wait(lambda: stream.next(0.1) is not None)
+    finally:
+        server.stop(None).wait()
+    assert lost.calls == 3
+    assert [line.endswith("; trying again") for line in told] == [False, True]
 
 
 @pytest.mark.remuda_rule("EXT-166")

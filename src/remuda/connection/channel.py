@@ -9,6 +9,8 @@ from typing import Final, cast
 
 import grpc
 
+from remuda.base.texts import shown
+
 
 class ClientError(Exception):
     """The scheduler refused a call or an element, or cannot be reached; one line says why."""
@@ -57,9 +59,9 @@ _UNANSWERED: Final = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCE
 
 
 def explain(error: grpc.RpcError, address: str) -> str:
-    """Return one line on the failure of a call."""
+    """Return one line on the failure of a call, whatever the other side says."""
     call = cast("grpc.Call", error)
-    code, details = call.code(), call.details()
+    code, details = call.code(), shown(call.details() or "no reason was given")
     if code in _UNANSWERED:
         return f"no scheduler answers at {address}: {details}"
     return f"{code.name}: {details}"

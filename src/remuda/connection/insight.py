@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeVar
+
+import grpc
 
 from remuda.connection.calls import Connection
-from remuda.connection.channel import Security
+from remuda.connection.channel import ClientError, Security
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.pb.extension_pb2_grpc import InsightStub
 from remuda.si.wire import resource
+
+Q = TypeVar("Q")
+A = TypeVar("A")
 
 
 class Insight(Connection):
     """Questions to one scheduler: why something waits, what would help, what would happen, when.
 
     Args:
-        address: HOST:PORT of the scheduler's gRPC listener.
+        address: HOST:PORT of the scheduler's gRPC listener, or several with commas between them,
+            of which the first that answers is asked.
         rm_id, partition: what the questions are about; by default the first resource manager by ID
             that has the partition, and the only partition.
         timeout: seconds that a call waits for its answer at most; the scheduler gives up after 30.
@@ -39,7 +46,6 @@ class Insight(Connection):
         super().__init__(address, timeout, security)
         self.rm_id = rm_id
         self.partition = partition
-        self._stub = InsightStub(self._routes.channel)
 
     def explain(self, application_id: str, allocation_key: str) -> ext.AskExplanation:
         """Return why an ask waits, or that it does not. Raises: ClientError."""
@@ -49,7 +55,7 @@ class Insight(Connection):
             application_id=application_id,
             allocation_key=allocation_key,
         )
-        return self._call(self._stub.Explain, request)
+        return self._ask(lambda stub: stub.Explain, request)
 
     def ways_out(
         self, application_id: str, allocation_key: str, *, within: float = 0.0
@@ -65,7 +71,7 @@ class Insight(Connection):
             allocation_key=allocation_key,
             within=within,
         )
-        return self._call(self._stub.WaysOut, request)
+        return self._ask(lambda stub: stub.WaysOut, request)
 
     def dry_run(
         self,
@@ -100,7 +106,7 @@ class Insight(Connection):
             allow_preempt_other=allow_preempt_other,
             within=within,
         )
-        return self._call(self._stub.DryRun, request)
+        return self._ask(lambda stub: stub.DryRun, request)
 
     def config_impact(self, config: str, *, within: float = 60.0) -> ext.ConfigImpactAnswer:
         """Return what would differ if a queue configuration in YAML came into force now.
@@ -108,7 +114,7 @@ class Insight(Connection):
         ``within``: for how long both configurations are followed. Raises: ClientError.
         """
         request = ext.ConfigImpactRequest(rm_id=self.rm_id, config=config, within=within)
-        return self._call(self._stub.ConfigImpact, request)
+        return self._ask(lambda stub: stub.ConfigImpact, request)
 
     def forecast(
         self,
@@ -133,7 +139,7 @@ class Insight(Connection):
             request.application_id = application_id
         if queue:
             request.queue = queue
-        return self._call(self._stub.Forecast, request)
+        return self._ask(lambda stub: stub.Forecast, request)
 
     def fair_shares(self) -> Iterator[ext.FairShare]:
         """Yield what each queue uses and is owed, by path. Raises: ClientError."""
@@ -142,16 +148,29 @@ class Insight(Connection):
             request = ext.ListFairSharesRequest(
                 rm_id=self.rm_id, partition=self.partition, page_token=token
             )
-            answer = self._call(self._stub.ListFairShares, request)
+            answer = self._ask(lambda stub: stub.ListFairShares, request)
             yield from answer.queues
-            token = answer.next_page_token
-            if not token:
+            if not answer.next_page_token:
                 return
+            if answer.next_page_token <= token:
+                raise ClientError(f"{self._routes.address}: the pages of fair shares have no end")
+            token = answer.next_page_token
 
     def fair_share(self, queue: str) -> ext.FairShareHistory:
         """Return one queue, with its samples of the last hour. Raises: ClientError."""
         request = ext.GetFairShareRequest(rm_id=self.rm_id, partition=self.partition, queue=queue)
-        return self._call(self._stub.GetFairShare, request)
+        return self._ask(lambda stub: stub.GetFairShare, request)
+
+    def _ask(
+        self, method: Callable[[InsightStub], grpc.UnaryUnaryMultiCallable[Q, A]], request: Q
+    ) -> A:
+        """Return the answer of the first scheduler that gives one. Raises: ClientError."""
+
+        def call(seconds: float) -> A:
+            stub = InsightStub(self._routes.channel)
+            return self._call(method(stub), request, seconds=seconds)
+
+        return self._routes.anywhere(call, self._timeout)
 
 
 def _messages(

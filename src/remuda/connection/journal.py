@@ -15,6 +15,7 @@ from typing import Final, Self, TypeAlias, cast
 
 import grpc
 
+from remuda.base.texts import shown
 from remuda.connection.calls import OPTIONS
 from remuda.connection.channel import ClientError, NotAnsweredError, Security, failure
 from remuda.connection.routes import Routes
@@ -141,7 +142,7 @@ class JournalStream:
         told = error if isinstance(error, ClientError) else _told(error, self._routes.address)
         if not self._may_try(told, code, now):
             raise told
-        if code is _Code.OUT_OF_RANGE:
+        if code is _Code.OUT_OF_RANGE and self._known is not None:
             self._known = None
             self._tell(str(told))
         elif self._broken_at is None:
@@ -199,7 +200,7 @@ class _Reading:
 def _told(error: grpc.RpcError, address: str) -> ClientError:
     """Return one line on the end of a call."""
     call = cast("grpc.Call", error)
-    code, details = call.code(), call.details()
+    code, details = call.code(), shown(call.details() or "no reason was given")
     if code is _Code.UNIMPLEMENTED:
         return NoJournalError(f"{address}: the scheduler {_OLDER}")
     if code is _Code.FAILED_PRECONDITION:

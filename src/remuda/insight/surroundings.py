@@ -6,7 +6,9 @@ not read about.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
 from typing import Final, TypeVar
 
 from remuda.base.message import message
@@ -39,6 +41,8 @@ from remuda.insight.changes import TRIED, Surroundings
 V = TypeVar("V")
 
 _NAME: Final = "what-if"
+# A number of more digits is never reached.
+_NUMBERED: Final = re.compile(rf"{_NAME}-[0-9]{{1,9}}")
 
 
 @message
@@ -100,7 +104,7 @@ def surroundings(
         sum(map(bool, reserved)),
         len(reserving),
         _total([view.pending for view in visible if view.application_id in reserving]),
-        next(name for name in _names() if not any(each.startswith(name) for each in taken)),
+        free_name(taken),
         may_name_nodes=question.sees(""),
     )
 
@@ -111,11 +115,14 @@ def applications(scheduler: Scheduler, question: WaysOutQuestion) -> list[Applic
     return _views(ApplicationView, scheduler.view(query))
 
 
-def _names() -> Iterator[str]:
-    number = 0
-    while True:
-        number += 1
-        yield f"{_NAME}-{number}"
+def free_name(taken: Iterable[str]) -> str:
+    """Return a name that none of these begins with, however many somebody has taken."""
+    begun: set[str] = set()
+    for name in taken:
+        found = _NUMBERED.match(name)
+        if found is not None:
+            begun.update(name[:end] for end in range(len(_NAME) + 2, found.end() + 1))
+    return next(name for name in map(f"{_NAME}-{{}}".format, count(1)) if name not in begun)
 
 
 def _size(resource: Resource) -> tuple[int, ...]:

@@ -7,6 +7,7 @@ of the journal remove: it is told instead, and begins again.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, final
 
@@ -16,7 +17,7 @@ from remuda.base.errors import RemudaError
 from remuda.base.message import message
 from remuda.base.texts import shortened
 from remuda.runtime.journal import HEADER_BYTES_LIMIT, EndLine
-from remuda.runtime.journals.following import first_segment
+from remuda.runtime.journals.following import first_segment, next_known
 from remuda.runtime.journals.layout import SegmentFile, after, begins_empty, segment_files
 from remuda.runtime.journals.past import Until
 
@@ -90,6 +91,8 @@ class Feed:
                 return self._of_state(self._state)
             return self._of_segment(self._file)
         except FileNotFoundError as error:
+            if not self._directory.is_dir():
+                raise
             name = Path(error.filename).name
             raise LostError(f"{name} was removed by the bounds of the journal") from None
 
@@ -127,10 +130,11 @@ class Feed:
         """
         content = _bytes(file.inputs, self._offset)
         if not content:
-            newer = after(file, segment_files(self._directory))
+            files = segment_files(self._directory)
+            newer = after(file, files)
             content = _bytes(file.inputs, self._offset)
             if not content:
-                if newer is None or not _leads_to(file, newer):
+                if newer is None or not _leads_to(file, newer, files):
                     return None
                 file, self._file, self._offset = newer, newer, 0
                 content = _bytes(file.inputs, 0)
@@ -146,11 +150,12 @@ def _bytes(path: Path, offset: int) -> bytes:
         return file.read(PIECE_BYTES)
 
 
-def _leads_to(file: SegmentFile, newer: SegmentFile) -> bool:
+def _leads_to(file: SegmentFile, newer: SegmentFile, files: Sequence[SegmentFile]) -> bool:
     """Whether a segment that is over is followed by another one; False: that is not known yet.
 
-    A new process begins with an empty scheduler; else no input may be missing between them.
-    Raises: LostError, OSError.
+    A new process begins with an empty scheduler; else no input may be missing between them. If some
+    are, a later state is waited for: a reader who begins again needs one, and would begin with what
+    it has read otherwise. Raises: LostError, OSError.
     """
     with file.inputs.open("rb") as content:
         content.seek(max(0, content.seek(0, os.SEEK_END) - _END_BYTES))
@@ -166,4 +171,6 @@ def _leads_to(file: SegmentFile, newer: SegmentFile) -> bool:
             return False
     if begins_empty(newer):
         return True
+    if next_known(file, files) is None:
+        return False
     raise LostError(f"inputs before input {newer.first} are missing in the journal")

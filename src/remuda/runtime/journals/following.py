@@ -142,7 +142,7 @@ class Follower:
             found = begin_segment((same or [file])[0], segment, None)
             if found is not None:
                 return found
-            newer = _with_state(file, files)
+            newer = next_known(file, files)
             if newer is not None:
                 self._tell(f"{file.inputs}: {NO_STATE}; going on with {newer.inputs.name}")
                 return newer
@@ -197,7 +197,7 @@ def first_segment(files: Sequence[SegmentFile], since: Until | None) -> SegmentF
     return None
 
 
-def _with_state(file: SegmentFile, files: Sequence[SegmentFile]) -> SegmentFile | None:
+def next_known(file: SegmentFile, files: Sequence[SegmentFile]) -> SegmentFile | None:
     """Return the first segment after one that begins with a known state, None if there is none."""
     while (newer := after(file, files)) is not None:
         if newer.state is not None or begins_empty(newer):

@@ -118,6 +118,37 @@ def test_inputs_that_are_missing_between_two_segments_are_lost(tmp_path: Path) -
 
 
 @pytest.mark.remuda_rule("EXT-164")
+@pytest.mark.parametrize("since", [None, OLDEST])
+def test_missing_inputs_are_told_when_a_later_state_is_there(
+    tmp_path: Path, since: Until | None
+) -> None:
+    *files, last = journal_of(tmp_path)
+    assert last.state is not None
+    state = last.state.read_bytes()
+    files[-1].inputs.unlink()
+    last.state.unlink()
+    feed = Feed(tmp_path, since)
+    # Whoever began again would get the same once more.
+    assert last.inputs.name not in contents(pieces(feed))
+    assert feed.read() is None
+    last.state.write_bytes(state)
+    with pytest.raises(LostError, match=f"inputs before input {last.first} are missing"):
+        feed.read()
+    assert next(iter(contents(pieces(Feed(tmp_path, None))))) == last.state.name
+
+
+@pytest.mark.remuda_rule("EXT-164")
+def test_a_folder_that_is_gone_is_no_segment_that_was_removed(tmp_path: Path) -> None:
+    (tmp_path / "journal").mkdir()
+    journal_of(tmp_path / "journal")
+    feed = Feed(tmp_path / "journal", OLDEST)
+    feed.read()
+    (tmp_path / "journal").rename(tmp_path / "elsewhere")
+    with pytest.raises(FileNotFoundError):
+        feed.read()
+
+
+@pytest.mark.remuda_rule("EXT-164")
 def test_a_segment_that_broke_off_leads_to_that_of_a_new_process(tmp_path: Path) -> None:
     last = journal_of(tmp_path)[-1].inputs
     last.write_bytes(last.read_bytes()[:-30])
