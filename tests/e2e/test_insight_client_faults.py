@@ -1,0 +1,88 @@
+"""The client for questions, against schedulers that are gone, silent, or say what makes no sense."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import grpc
+import pytest
+
+from remuda.client import ClientError, Insight
+from remuda.connection.channel import NotAnsweredError
+from remuda.si.pb import extension_pb2 as ext
+from remuda.si.pb.extension_pb2_grpc import InsightServicer, add_InsightServicer_to_server
+
+pytestmark = pytest.mark.remuda_rule("EXT-126")
+
+
+class Odd(InsightServicer):
+    """Refuses with lines that a terminal obeys, and has always one page more."""
+
+    def Explain(self, request: object, context: Any) -> None:  # noqa: N802 - a call's name
+        context.abort(grpc.StatusCode.NOT_FOUND, "no such\nask\x1b[2J")
+
+    def WaysOut(self, request: object, context: Any) -> ext.WaysOutAnswer:  # noqa: N802
+        return ext.WaysOutAnswer(within=1.5)
+
+    def GetFairShare(self, request: object, context: Any) -> None:  # noqa: N802
+        context.abort(grpc.StatusCode.INTERNAL, "")
+
+    def ListFairShares(  # noqa: N802
+        self, request: ext.ListFairSharesRequest, context: Any
+    ) -> ext.ListFairSharesResponse:
+        page = [ext.FairShare(queue_name="root")]
+        return ext.ListFairSharesResponse(queues=page, next_page_token="root")
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    server = grpc.server(ThreadPoolExecutor(2))
+    add_InsightServicer_to_server(Odd(), server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    yield f"127.0.0.1:{port}"
+    server.stop(None).wait()
+
+
+@pytest.fixture
+def silent() -> Iterator[str]:
+    """The address of somebody who takes connections and says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"127.0.0.1:{server.getsockname()[1]}"
+
+
+def test_of_several_addresses_the_first_that_answers_is_asked(address: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        gone = f"127.0.0.1:{server.getsockname()[1]}"
+    with Insight(f"{gone},{address}", timeout=30) as insight:
+        assert insight.ways_out("a", "k").within == 1.5
+        # The one that answered is asked first from then on.
+        assert insight.ways_out("b", "k").within == 1.5
+
+
+def test_nobody_who_answers_is_one_line(silent: str) -> None:
+    with (
+        Insight(silent, timeout=0.2) as insight,
+        pytest.raises(NotAnsweredError, match=f"^no scheduler answers at {silent}: [^\n]+$"),
+    ):
+        insight.explain("a", "k")
+
+
+def test_a_refusal_is_one_line_whatever_it_says(address: str) -> None:
+    with Insight(address, timeout=30) as insight:
+        with pytest.raises(ClientError) as caught:
+            insight.explain("a", "k")
+        assert str(caught.value) == r"NOT_FOUND: no such\nask\x1b[2J"
+        with pytest.raises(ClientError, match="^INTERNAL: no reason was given$"):
+            insight.fair_share("root")
+
+
+def test_pages_that_do_not_go_on_end_with_an_error(address: str) -> None:
+    with (
+        Insight(address, timeout=30) as insight,
+        pytest.raises(ClientError, match=f"^{address}: the pages of fair shares have no end$"),
+    ):
+        list(insight.fair_shares())
