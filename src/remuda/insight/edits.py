@@ -33,6 +33,9 @@ from remuda.insight.changes import (
 # How many applications end together in edits that are tried last.
 _ENDINGS: Final = (1, 2, 4, 8)
 
+# The highest priority that an ask can have.
+_HIGHEST: Final = 2**31 - 1
+
 
 def edits(trace: AskTraceView, around: Surroundings) -> list[Edit]:
     """Return the edits to try for an ask, cheapest first. Rules: EXT-47."""
@@ -51,7 +54,7 @@ def last_edits(trace: AskTraceView, around: Surroundings) -> list[Edit]:
 def _sorted(
     trace: AskTraceView, around: Surroundings, found: Iterator[tuple[Change, ...]]
 ) -> list[Edit]:
-    made = [joined(trace, around, changes) for changes in found]
+    made = [joined(trace, around, changes) for changes in found if changes]
     known: dict[tuple[str, ...], Edit] = {}
     for edit in made:
         if edit is not None:
@@ -62,7 +65,7 @@ def _sorted(
 def _first(trace: AskTraceView, around: Surroundings) -> Iterator[tuple[Change, ...]]:
     stops = [gate for gate in trace.gates if not gate.passed]
     higher = _higher(trace)
-    yield (higher,)
+    yield higher
     for smaller in _smaller(trace, stops):
         yield (smaller,)
     for leaf in around.leaves:
@@ -80,7 +83,7 @@ def _first(trace: AskTraceView, around: Surroundings) -> Iterator[tuple[Change, 
         # Without a higher priority others may take the room first.
         if changes:
             yield changes
-            yield (*changes, higher)
+            yield (*changes, *higher)
 
 
 def _raised(
@@ -111,7 +114,7 @@ def _last(trace: AskTraceView, around: Surroundings) -> Iterator[tuple[Change, .
     higher = _higher(trace)
     for changes in _wider(trace, around):
         yield changes
-        yield (*changes, higher)
+        yield (*changes, *higher)
 
 
 def _wider(trace: AskTraceView, around: Surroundings) -> Iterator[tuple[Change, ...]]:
@@ -141,12 +144,14 @@ def _lacks_room(stops: Sequence[GateView]) -> bool:
     )
 
 
-def _higher(trace: AskTraceView) -> Change:
-    """Return a priority above that of everything that is served before the ask."""
+def _higher(trace: AskTraceView) -> tuple[Change, ...]:
+    """Return a priority above that of everything that is served before; none if there is none."""
     ahead = [rival.priority for level in trace.levels for rival in level.ahead]
-    priority = min(max([trace.ask.priority, *ahead]) + 1, 2**31 - 1)
+    priority = min(max([trace.ask.priority, *ahead]) + 1, _HIGHEST)
+    if priority == trace.ask.priority:
+        return ()
     text = f"raise the priority of the ask to {priority}"
-    return Change(PRIORITY, text, ask={"priority": priority})
+    return (Change(PRIORITY, text, ask={"priority": priority}),)
 
 
 def _smaller(trace: AskTraceView, stops: Sequence[GateView]) -> Iterator[Change]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import count
 from typing import Final, TypeVar
 
@@ -31,6 +32,7 @@ from remuda.core.messages.queries import (
 from remuda.core.messages.rows import ApplicationRowsQuery, Rows
 from remuda.core.messages.tags import REQUIRED_NODE
 from remuda.core.messages.trace_queries import (
+    QUEUES,
     AskTraceView,
     ConfigurationInForceQuery,
     GateView,
@@ -64,6 +66,20 @@ class WaysOutQuestion:
         """Whether the caller may read about a queue; "": about the partition. Rules: EXT-32."""
         scope = self.scope
         return scope is None or scope.includes(self.rm_id, self.partition, queue)
+
+
+def visible(question: WaysOutQuestion, trace: AskTraceView) -> AskTraceView:
+    """Return a trace without the queues that the caller may not read about.
+
+    Otherwise the priority that an edit proposes would tell theirs. Rules: EXT-65.
+    """
+    levels = []
+    for level in trace.levels:
+        ahead = level.ahead
+        if level.kind == QUEUES:
+            ahead = tuple([each for each in ahead if question.sees(f"{level.path}.{each.name}")])
+        levels.append(replace(level, ahead=ahead))
+    return replace(trace, levels=tuple(levels))
 
 
 def surroundings(

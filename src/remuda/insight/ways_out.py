@@ -25,7 +25,7 @@ from remuda.core.scheduler import Scheduler
 from remuda.insight.changes import Edit
 from remuda.insight.dry_run import refused
 from remuda.insight.edits import edits, last_edits
-from remuda.insight.surroundings import WaysOutQuestion, applications, surroundings
+from remuda.insight.surroundings import WaysOutQuestion, applications, surroundings, visible
 from remuda.insight.throwaway import Throwaway
 
 # Does each piece of work on a core of its own, which is a copy of this one.
@@ -157,6 +157,7 @@ def proposals(scheduler: Scheduler, question: WaysOutQuestion) -> tuple[list[Edi
             f"ask '{question.allocation_key}' of application '{question.application_id}' does not"
             " wait; check both IDs"
         )
+    trace = visible(question, trace)
     around = surroundings(scheduler, question, trace)
     first = edits(trace, around)
     known = {edit.parts for edit in first}

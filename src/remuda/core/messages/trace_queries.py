@@ -17,6 +17,11 @@ TOO_SMALL: Final = "too small"
 NO_ROOM: Final = "no room"
 REFUSED: Final = "refused by predicates"
 
+# What is compared on a level (LevelView).
+QUEUES: Final = "queues"
+APPLICATIONS: Final = "applications"
+ASKS: Final = "asks"
+
 
 @message
 class AskTraceQuery:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import msgspec
 
 from remuda.base.resources import Resource
 from remuda.core.messages.trace_queries import (
+    QUEUES,
     AskTraceView,
     GateView,
     LevelView,
@@ -17,9 +16,6 @@ from remuda.edges.questions.answers import Answer, Sees
 from remuda.edges.questions.fair_shares import ShareTerm
 from remuda.edges.questions.shapes import NodeSummary, Shape, amounts, node_summary, plain
 from remuda.insight.explanation import Explanation
-
-# The level on which queues are compared.
-_QUEUES: Final = "queues"
 
 
 class Gate(Shape, kw_only=True):
@@ -155,7 +151,7 @@ def _level(level: LevelView, sees: Sees) -> Level:
             asks=each.asks,
         )
         for each in level.ahead
-        if level.kind != _QUEUES or sees(f"{level.path}.{each.name}")
+        if level.kind != QUEUES or sees(f"{level.path}.{each.name}")
     ]
     return Level(
         path=level.path,

@@ -7,7 +7,13 @@ from itertools import pairwise
 from typing import Final
 
 from remuda.config.queue_properties import FAIR
-from remuda.core.messages.trace_queries import LevelView, RivalView
+from remuda.core.messages.trace_queries import (
+    APPLICATIONS,
+    ASKS,
+    QUEUES,
+    LevelView,
+    RivalView,
+)
 from remuda.core.model.applications.application import Application
 from remuda.core.model.asks.request import Request
 from remuda.core.model.partition import Partition
@@ -23,10 +29,6 @@ PRIORITY: Final = "priority"
 SHARE: Final = "share"
 DEMAND: Final = "demand"
 AGE: Final = "age"
-
-QUEUES: Final = "queues"
-APPLICATIONS: Final = "applications"
-ASKS: Final = "asks"
 
 
 def level_views(partition: Partition, request: Request) -> tuple[LevelView, ...]:
