@@ -17,6 +17,7 @@ import pytest
 from remuda.base.scopes import Scope
 from remuda.client import Client
 from remuda.config.load import load_configuration
+from remuda.core.messages.commands import RegisterResourceManager
 from remuda.edges.grpc.security import Security
 from remuda.edges.grpc.settings import GrpcSettings
 from remuda.edges.identities import AccessRules
@@ -27,7 +28,7 @@ from remuda.runtime.forks.limits import FORK_LIMITS
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.pb.extension_pb2_grpc import InsightStub
 from remuda.telemetry.audit.records import AUTHORIZE, REFUSED, Record
-from tests.e2e.grpc_service import Service
+from tests.e2e.grpc_service import Service, load
 from tests.e2e.test_grpc_insight import PAGE, SECONDS, TEAM, asked, refused
 from tests.waiting import wait
 
@@ -136,6 +137,40 @@ def test_a_caller_that_gives_up_takes_no_second_place(
     second = asyncio.run_coroutine_threadsafe(work, service._loop)
     held.file.touch()
     assert second.result(SECONDS) == b"done"
+
+
+@pytest.mark.remuda_rule("EXT-66", "EXT-70")
+def test_configurations_of_one_caller_do_not_keep_those_of_others_waiting(tmp_path: Path) -> None:
+    tokens = {"ada": "battery staple", "bo": "correct horse"}
+    readers = [
+        Identity(name, (), (hashlib.sha256(token.encode()).digest(),), (), read=True)
+        for name, token in tokens.items()
+    ]
+    security = Security(access=AccessRules(tuple(readers)))
+    held = Held(tmp_path / "go on")
+    with Service(asked=True, security=security) as running:
+        assert running.insight is not None
+        registration = RegisterResourceManager("rm", load(""))
+        assert running.core.register(registration).result(SECONDS).reason == ""
+        questions = running.insight.questions
+        # Nobody is told to come again here.
+        questions._turns._patience = SECONDS
+        work = questions.dry_run(Reader("default", "rm", None, "ada"), WANTED, held.pack)
+        first = asyncio.run_coroutine_threadsafe(work, running._loop)
+        call = InsightStub(running.channel).ConfigImpact
+        request = ext.ConfigImpactRequest(config="partitions: []", within=0)
+
+        def caller(name: str) -> Any:
+            metadata = (("authorization", f"Bearer {tokens[name]}"),)
+            return call.future(request, metadata=metadata, timeout=SECONDS / 2)
+
+        waiting = [caller("ada") for _ in range(5)]
+        wait(lambda: questions._turns._present.get("ada", 0) >= 5)
+        assert caller("bo").result().HasField("impact")
+        assert not any(each.done() for each in waiting)
+        held.file.touch()
+        assert first.result(SECONDS) == b"done"
+        assert all(each.result().HasField("impact") for each in waiting)
 
 
 @pytest.mark.remuda_rule("EXT-160", "EXT-66")

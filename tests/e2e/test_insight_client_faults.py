@@ -1,4 +1,4 @@
-"""The client for questions, against schedulers that are gone, silent, or say what makes no sense."""
+"""The client for questions, where a scheduler is gone, is silent, or makes no sense."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_refusal_is_one_line_whatever_it_says(address: str) -> None:
         with pytest.raises(ClientError) as caught:
             insight.explain("a", "k")
         assert str(caught.value) == r"NOT_FOUND: no such\nask\x1b[2J"
-        with pytest.raises(ClientError, match="^INTERNAL: no reason was given$"):
+        with pytest.raises(ClientError, match=r"^INTERNAL: no reason was given$"):
             insight.fair_share("root")
 
 

@@ -48,9 +48,6 @@ Q = TypeVar("Q", bound=Message)
 # Bytes of a request with a configuration: the text, and what stands around it.
 _CONFIGURATION_BYTES: Final = 4 * 1024 * 1024 + 4_096
 
-# Configurations that are read or wait for their turn at a time.
-_CONFIGURATIONS: Final = 4
-
 _STATUSES: Final[Mapping[Cause, grpc.StatusCode]] = {
     Cause.WRONG: grpc.StatusCode.INVALID_ARGUMENT,
     Cause.NOT_FOUND: grpc.StatusCode.NOT_FOUND,
@@ -89,7 +86,6 @@ class InsightService:
         self._questions = insight.questions
         self._shares = insight.shares
         self._bytes_limit = bytes_limit
-        self._configurations = asyncio.Semaphore(_CONFIGURATIONS)
 
     def handlers(self) -> grpc.GenericRpcHandler:
         """Return the handlers of the service."""
@@ -143,8 +139,7 @@ class InsightService:
         rm_id = await self._questions.manager(request.rm_id, who.may_ask)
         config = request.config.encode()
         pack = partial(packed, ext.ConfigImpactAnswer)
-        async with self._configurations:
-            return await self._questions.impact(_name(peer), rm_id, config, within_ns, pack)
+        return await self._questions.impact(_name(peer), rm_id, config, within_ns, pack)
 
     async def _forecast(self, request: ext.ForecastRequest, peer: str) -> bytes:
         """When an application starts, or all that wait in a queue. Rules: EXT-124."""

@@ -7,13 +7,14 @@ copy, and the event loop only passes bytes on.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
-from typing import Final, Protocol, final
+from typing import Final, Protocol, TypeVar, final
 
 from remuda.base.errors import ERROR, RemudaError
+from remuda.config.schema import Configuration
 from remuda.core.messages.application_queries import LiveIdsQuery
 from remuda.core.messages.queries import (
     ConfigurationsQuery,
@@ -52,8 +53,13 @@ from remuda.runtime.rows import rows
 # How long both configurations are followed if the client does not say.
 IMPACT_SECONDS: Final = 60
 
+# Configurations that are read at a time, each on a thread.
+_READINGS: Final = 4
+
 # Characters of what a copy refuses.
 _TEXT_LIMIT: Final = 4_000
+
+T = TypeVar("T")
 
 
 class Core(Protocol):
@@ -90,6 +96,7 @@ class Questions:
         self._core = core
         self._scarce = scarce
         self._turns = Turns()
+        self._readings = asyncio.Semaphore(_READINGS)
         self._promises = Forecasts()
 
     async def explain(self, reader: Reader, application_id: str, key: str, pack: Pack) -> bytes:
@@ -114,14 +121,12 @@ class Questions:
         self, caller: str, rm_id: str, content: bytes, within_ns: int, pack: Pack
     ) -> bytes:
         """Return what would differ under a configuration. Implements: EXT-70."""
-        verdict = await asyncio.to_thread(judge, content, "config")
-        if verdict.configuration is None:
-            faults = [each for each in verdict.problems if each.severity == ERROR]
-            raise UnansweredError(
-                Cause.WRONG, copies.reasons([each.text("config") for each in faults])
-            )
-        question = ImpactQuestion(rm_id, verdict.configuration, within_ns)
-        return await self._answer(caller, partial(copies.compared, question, pack))
+        async with self._turns.turn(caller):
+            async with self._readings:
+                configuration = await _whole(asyncio.to_thread(_read, content))
+            self._require_copies()
+            question = ImpactQuestion(rm_id, configuration, within_ns)
+            return await self._content(partial(copies.compared, question, pack))
 
     async def forecast(self, reader: Reader, wanted: ForecastQuestion, pack: Pack) -> bytes:
         """Return when an application starts, or all that wait in a queue. Implements: EXT-124."""
@@ -145,10 +150,7 @@ class Questions:
 
     async def _answer(self, caller: str, question: Question) -> bytes:
         """Return what a copy answers."""
-        if not possible():
-            raise UnansweredError(Cause.IMPOSSIBLE, NO_COPIES)
-        if self._scarce():
-            raise UnansweredError(Cause.BUSY, SCARCE_MEMORY)
+        self._require_copies()
         async with self._turns.turn(caller):
             content = await self._content(question)
         if content == NO_APPLICATION:
@@ -157,10 +159,18 @@ class Questions:
             raise UnansweredError(Cause.NOT_FOUND, ASK_NOT_FOUND)
         return content
 
+    def _require_copies(self) -> None:
+        """Raise UnansweredError if no copy can be made now."""
+        if not possible():
+            raise UnansweredError(Cause.IMPOSSIBLE, NO_COPIES)
+        if self._scarce():
+            raise UnansweredError(Cause.BUSY, SCARCE_MEMORY)
+
     async def _content(self, question: Question) -> bytes:
         """Return what a copy answers, which may be that it found nothing."""
         try:
-            return await _ended(self._core.operations.answer_on_copy(question))
+            answer = self._core.operations.answer_on_copy(question)
+            return await _whole(asyncio.wrap_future(answer))
         except ForksBusyError as error:
             raise UnansweredError(Cause.BUSY, _sentence(error)) from None
         except (ForkFaultError, LoopStoppedError):
@@ -171,18 +181,27 @@ class Questions:
             raise UnansweredError(Cause.WRONG, _sentence(error)) from None
 
 
-async def _ended(copy: Future[bytes]) -> bytes:
-    """Return the answer of a copy; whoever gives up has its turn until the copy ends, too.
+async def _whole(work: Awaitable[T]) -> T:
+    """Return the result of some work; whoever gives up has its turn until the work ends, too.
 
-    Otherwise a caller with short deadlines could take all places for copies. Rules: EXT-66.
+    Otherwise a caller with short deadlines could take all places. Rules: EXT-66.
     """
-    answer = asyncio.wrap_future(copy)
+    result = asyncio.ensure_future(work)
     try:
-        return await asyncio.shield(answer)
+        return await asyncio.shield(result)
     except asyncio.CancelledError:
-        await asyncio.wait([answer])
-        answer.exception()  # nobody else looks at it
+        await asyncio.wait([result])
+        result.exception()  # nobody else looks at it
         raise
+
+
+def _read(content: bytes) -> Configuration:
+    """Return the configuration in a text. Raises: UnansweredError with what is wrong."""
+    verdict = judge(content, "config")
+    if verdict.configuration is None:
+        faults = [each for each in verdict.problems if each.severity == ERROR]
+        raise UnansweredError(Cause.WRONG, copies.reasons([each.text("config") for each in faults]))
+    return verdict.configuration
 
 
 def _sentence(error: Exception) -> str:
