@@ -21,6 +21,7 @@ from uuid import uuid4
 
 from remuda.base.errors import RemudaError, UsageError
 from remuda.base.message import message
+from remuda.base.texts import shortened
 from remuda.study.figures import Content
 from remuda.study.folder import Folder
 from remuda.study.plan import Run, content_id, scene_id
@@ -36,6 +37,9 @@ _LOOK_SECONDS: Final = 1
 _LEAVE_SECONDS: Final = 1
 # Runs that are handed over for each thread of the cluster: one that it plays, one that waits there.
 _AHEAD: Final = 2
+# Characters of an error of Dask that are told.
+_FAULT_CHARACTERS: Final = 300
+_WITHOUT: Final = "without remuda"
 _KEPT: Final = "finished runs are kept, start the study again"
 
 
@@ -167,7 +171,7 @@ def _threads(client: Client, address: str) -> int:
             client.wait_for_workers(1, timeout=WORKERS_SECONDS)
         threads = sum(client.nthreads().values())
     if not threads:
-        what = f"the cluster has had no workers for {WORKERS_SECONDS} s"
+        what = f"the cluster has had no workers for {WORKERS_SECONDS} s (they end {_WITHOUT})"
         raise RemudaError(f"--dask: {address}: {what}; {_KEPT}")
     return threads
 
@@ -213,11 +217,12 @@ def _result(future: Future, run: Run, address: str) -> Content:
         fault = future.exception(timeout=CONNECT_SECONDS)
         played: _Played | None = None if fault else future.result(timeout=CONNECT_SECONDS)
     if isinstance(fault, KilledWorker):
-        what = "workers ended without a result (killed, or out of memory)"
+        what = f"workers ended without a result (killed, out of memory, or {_WITHOUT})"
         raise RemudaError(f"run {run.run_id}: {what}; {_KEPT}")
     if played is None:
-        what = str(fault).partition("\n")[0]
-        raise UsageError(f"run {run.run_id}: a worker cannot play it: {what}")
+        what = shortened(" ".join(str(fault).split()), _FAULT_CHARACTERS)
+        hint = "remuda has to be installed at the scheduler and at each worker"
+        raise UsageError(f"run {run.run_id}: the cluster cannot play it: {what}; {hint}")
     if played.result is None:
         kind = UsageError if played.usage else RemudaError
         raise kind(f"run {run.run_id}: {played.error}")

@@ -74,9 +74,9 @@ def _own_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
-def started(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
+def started(folder: Path, *arguments: str, **variables: str) -> subprocess.Popen[bytes]:
     line = [sys.executable, "-m", "dask", *arguments]
-    environment = {**os.environ, "DASK_TEMPORARY_DIRECTORY": str(folder)}
+    environment = {**os.environ, "DASK_TEMPORARY_DIRECTORY": str(folder), **variables}
     nowhere = subprocess.DEVNULL
     return subprocess.Popen(line, env=environment, stdout=nowhere, stderr=nowhere)
 
@@ -157,7 +157,9 @@ def test_a_cluster_without_workers_and_an_address_of_nobody_are_one_line(
     monkeypatch.setattr(dask_cluster, "CONNECT_SECONDS", 0.5)
     monkeypatch.setattr(dask_cluster, "WORKERS_SECONDS", 0.1)
     with local_cluster(n_workers=0, processes=False, protocol="tcp") as none:
-        with pytest.raises(RemudaError, match=r"has had no workers for 0\.1 s; finished runs are"):
+        with pytest.raises(
+            RemudaError, match=r"has had no workers for 0\.1 s [^\n]+; finished runs"
+        ):
             run_study(study, tmp_path, dask=none.scheduler_address)
         gone = none.scheduler_address
     for address in (gone, "nowhere", "tls://127.0.0.1:1"):
@@ -179,7 +181,9 @@ def test_an_error_of_a_worker_is_not_told_as_a_lost_scheduler(
     monkeypatch.setattr(dask_cluster, "play_in_worker", fail_in_worker)
     with (
         local_cluster(n_workers=1, processes=False, protocol="tcp") as cluster,
-        pytest.raises(UsageError, match=r"^run [^\n]*: a worker cannot play it: no such thing$"),
+        pytest.raises(
+            UsageError, match=r"^run [^\n]*: the cluster cannot play it: no such thing and"
+        ),
     ):
         run_study(study, tmp_path, dask=cluster.scheduler_address)
 
@@ -197,3 +201,39 @@ def test_a_worker_that_reads_other_files_refuses_the_run(study: Path) -> None:
         dask_cluster.play_in_worker(gone).error
         == "on a worker: cannot read none.csv: No such file or directory"
     )
+
+
+# A process that begins with this has no remuda.
+WITHOUT = """
+import sys
+
+class Nowhere:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "remuda":
+            raise ModuleNotFoundError(f"no {name}")
+
+sys.meta_path.insert(0, Nowhere())
+"""
+
+
+@pytest.mark.remuda_rule("EXT-97")
+def test_a_scheduler_without_remuda_is_one_line_that_says_what_to_install(
+    study: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(WITHOUT)
+    file = tmp_path / "scheduler.json"
+    options = (f"--scheduler-file={file}", "--host=127.0.0.1", "--port=0", "--no-dashboard")
+    scheduler = started(tmp_path, "scheduler", *options, PYTHONPATH=str(tmp_path))
+    worker = None
+    try:
+        wait(file.exists)
+        options = (f"--scheduler-file={file}", "--nthreads=1", "--no-nanny", "--no-dashboard")
+        worker = started(tmp_path, "worker", *options, f"--local-directory={tmp_path}")
+        address = json.loads(file.read_text())["address"]
+        with pytest.raises(UsageError, match=r"installed at the scheduler and at each worker$"):
+            run_study(study, tmp_path / "out", dask=address)
+    finally:
+        for process in (scheduler, worker):
+            if process is not None:
+                process.kill()
+                process.wait()

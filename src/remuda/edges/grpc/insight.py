@@ -282,5 +282,5 @@ def _name(peer: str) -> str:
 def _within_ns(seconds: float, most_seconds: int = WITHIN_LIMIT) -> int:
     """Return a number of seconds as nanoseconds. Raises: UnansweredError."""
     if not 0 <= seconds <= most_seconds:
-        raise invalid(f"{seconds:g}", "within")
+        raise invalid(str(seconds).removesuffix(".0"), "within")
     return round(seconds * SECOND)
