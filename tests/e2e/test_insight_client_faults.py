@@ -13,34 +13,45 @@ import pytest
 from remuda.client import ClientError, Insight
 from remuda.connection.channel import NotAnsweredError
 from remuda.si.pb import extension_pb2 as ext
-from remuda.si.pb.extension_pb2_grpc import InsightServicer, add_InsightServicer_to_server
 
 pytestmark = pytest.mark.remuda_rule("EXT-126")
 
 
-class Odd(InsightServicer):
-    """Refuses with lines that a terminal obeys, and has always one page more."""
+def refuse(_request: object, context: Any) -> None:
+    """Refuse with lines that a terminal obeys."""
+    context.abort(grpc.StatusCode.NOT_FOUND, "no such\nask\x1b[2J")
 
-    def Explain(self, request: object, context: Any) -> None:  # noqa: N802 - a call's name
-        context.abort(grpc.StatusCode.NOT_FOUND, "no such\nask\x1b[2J")
 
-    def WaysOut(self, request: object, context: Any) -> ext.WaysOutAnswer:  # noqa: N802
-        return ext.WaysOutAnswer(within=1.5)
+def fail(_request: object, context: Any) -> None:
+    """Fail without a word."""
+    context.abort(grpc.StatusCode.INTERNAL, "")
 
-    def GetFairShare(self, request: object, context: Any) -> None:  # noqa: N802
-        context.abort(grpc.StatusCode.INTERNAL, "")
 
-    def ListFairShares(  # noqa: N802
-        self, request: ext.ListFairSharesRequest, context: Any
-    ) -> ext.ListFairSharesResponse:
-        page = [ext.FairShare(queue_name="root")]
-        return ext.ListFairSharesResponse(queues=page, next_page_token="root")
+def ways(_request: object, _context: object) -> bytes:
+    """Answer."""
+    return ext.WaysOutAnswer(within=1.5).SerializeToString()
+
+
+def always_more(_request: object, _context: object) -> bytes:
+    """Answer with a page after which the same one comes."""
+    page = [ext.FairShare(queue_name="root")]
+    return ext.ListFairSharesResponse(queues=page, next_page_token="root").SerializeToString()
 
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
+    calls = {
+        "Explain": refuse,
+        "GetFairShare": fail,
+        "WaysOut": ways,
+        "ListFairShares": always_more,
+    }
+    handlers: dict[str, Any] = {
+        name: grpc.unary_unary_rpc_method_handler(call) for name, call in calls.items()
+    }
+    handler = grpc.method_handlers_generic_handler("remuda.v1.Insight", handlers)
     server = grpc.server(ThreadPoolExecutor(2))
-    add_InsightServicer_to_server(Odd(), server)
+    server.add_generic_rpc_handlers((handler,))
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     yield f"127.0.0.1:{port}"

@@ -1,4 +1,4 @@
-"""Judging drafts: the checks of chapter 10, section 6, and the records they end in.
+"""Checks drafts of partitions and queues (chapter 10, section 6), and makes records of them.
 
 All faults are noted, in the order of section 6.8, and checking goes on with what is left, so
 one mistake is not reported as several. The larger checks have modules of their own: limits,
@@ -174,7 +174,7 @@ def _check_partition_limits(
 
 
 def _content(limit: LimitDraft) -> tuple[object, ...]:
-    """Return what is compared of a limit."""
+    """Return the parts of a limit that are compared with those of another one."""
     amounts = limit.maximum.texts.items() if limit.maximum is not None else ()
     return (
         limit.description,

@@ -13,10 +13,10 @@ from urllib.parse import unquote
 # Host and port.
 Address: TypeAlias = tuple[str, int]
 
-# Bits of an IPv6 address that tell one customer from another; the rest is at his choice.
+# The first bits of an IPv6 address: providers give them to a customer, who chooses the others.
 _CUSTOMER_BITS: Final = 64
 
-# Hosts whose source is remembered: each call and connection asks.
+# How many sources are remembered, because each call and connection needs one.
 _SOURCES_REMEMBERED: Final = 4_096
 
 
@@ -36,7 +36,9 @@ def is_loopback(host: str) -> bool:
 
 @lru_cache(maxsize=_SOURCES_REMEMBERED)
 def source(host: str) -> str:
-    """Return the common part of the addresses of one source: all of IPv4, half of IPv6.
+    """Return what all addresses of one source have in common.
+
+    That is the whole of an IPv4 address, and the first half of an IPv6 address.
 
     A text that is no address is returned as it is.
     """

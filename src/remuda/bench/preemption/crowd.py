@@ -1,7 +1,7 @@
 """Measures how long many asks below their guarantee take to get room in a full cluster.
 
-All come at once and are old enough at once. The resource manager ends released allocations before
-the next decision, so only the core is measured.
+All asks come at the same time, so all may preempt from the same time on. The resource manager ends
+released allocations before the next decision, so only the core is measured.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Moment:
 
 @message
 class CrowdResult:
-    """A measured shape. ``victims``: per ask."""
+    """What was measured of a shape. ``victims``: their number divided by that of the asks."""
 
     shape: str
     asks: int

@@ -1,7 +1,7 @@
 """How names appear in a report: as they are, or as pseudonyms.
 
-A pseudonym is a random number behind a word. A digest of a name would tell those who can guess the
-name that they are right; a number tells nothing.
+A pseudonym is a word and a random number, such as ``queue-417``. A digest of a name would tell
+those who can guess the name that they are right; a number tells nothing.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ _NUMBER: Final = re.compile(
     r"(-?(\d{1,20}(\.\d{1,20})?(ns|us|ms|s|m|h|%)?){1,6}|true|false|)", re.IGNORECASE
 )
 
-# Makes an expression of a pseudonym, which a filter takes for one (CFG-83).
+# Stands behind the pseudonym of an expression, because a filter takes a text without such letters
+# for a name (CFG-83).
 _NO_NAME: Final = ".*"
 
 

@@ -19,8 +19,8 @@ from remuda.core.model.ranking import SortKey
 if TYPE_CHECKING:
     from remuda.core.model.asks.request import Request
 
-# How many stale heap entries are kept for each ask and in addition, and how many served asks stay
-# before the head of the run. These limits keep memory proportional to the number of asks.
+# These limits keep memory proportional to the number of asks. The heap keeps _SLACK stale entries
+# for each ask, and _SMALL more. The run keeps _SERVED places of asks that were served.
 _SLACK: Final = 4
 _SMALL: Final = 64
 _SERVED: Final = 16
@@ -67,7 +67,7 @@ class AskOrder:
             self._first = request
 
     def drop(self, request: Request) -> None:
-        """Take an ask out that is in."""
+        """Remove an ask, which has to be there."""
         self.count -= 1
         if request is self._first:
             self._first = None
