@@ -20,6 +20,7 @@ from remuda.edges.grpc.security import read_security
 from remuda.edges.grpc.settings import GrpcSettings
 from remuda.runtime.journals.feed import Piece
 from remuda.runtime.journals.past import Until
+from remuda.runtime.journals.repeating import NO_STATE
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.pb.extension_pb2_grpc import (
     JournalServicer,
@@ -267,11 +268,12 @@ def test_a_journal_whose_folder_is_gone_ends_it_with_one_line(tmp_path: Path) ->
             wait(lambda: stream.next(0.1) is not None)
 
 
-class Lost(JournalServicer):
-    """Loses its journal after the first piece, and finds no other one; ``calls``: so many."""
+class Ending(JournalServicer):
+    """Ends each call, the first one after a piece; ``calls``: so many came."""
 
-    def __init__(self) -> None:
+    def __init__(self, code: grpc.StatusCode) -> None:
         self.calls = 0
+        self._code = code
 
     def Follow(  # noqa: N802 - a call's name
         self, request: ext.FollowJournalRequest, context: Any
@@ -279,24 +281,31 @@ class Lost(JournalServicer):
         self.calls += 1
         if self.calls == 1:
             yield ext.JournalPiece(file="000000000000001-20260101T000000Z.jsonl", data=b"[")
-        context.abort(grpc.StatusCode.OUT_OF_RANGE, "it is gone")
+        context.abort(self._code, "no more")
 
 
 @pytest.mark.remuda_rule("EXT-166")
-def test_a_follower_for_whom_there_is_no_other_beginning_says_so_once_and_has_patience() -> None:
-    server, lost, told = grpc.server(ThreadPoolExecutor(2)), Lost(), list[str]()
-    add_JournalServicer_to_server(lost, server)
+@pytest.mark.parametrize(
+    "code, told", [("OUT_OF_RANGE", [False, True]), ("RESOURCE_EXHAUSTED", [True])]
+)
+def test_a_follower_whose_calls_end_says_so_once_and_has_patience(
+    code: str, told: list[bool]
+) -> None:
+    server, lines = grpc.server(ThreadPoolExecutor(2)), list[str]()
+    ending = Ending(grpc.StatusCode[code])
+    add_JournalServicer_to_server(ending, server)
     address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
     server.start()
     try:
-        with JournalStream(address, NOBODY, None, told.append, patience=0.0) as stream:
+        with JournalStream(address, NOBODY, None, lines.append, patience=0.0) as stream:
             assert stream.next(SECONDS) is not None
-            with pytest.raises(ClientError, match="it is gone"):
+            with pytest.raises(ClientError, match="no more"):
                 wait(lambda: stream.next(0.1) is not None)
     finally:
         server.stop(None).wait()
-    assert lost.calls == 3
-    assert [line.endswith("; trying again") for line in told] == [False, True]
+    # The last call is not made again.
+    assert ending.calls == len(told) + 1
+    assert [line.endswith("; trying again") for line in lines] == told
 
 
 @pytest.mark.remuda_rule("EXT-166")
@@ -338,3 +347,36 @@ def test_a_follower_that_reads_nothing_delays_nobody_and_nothing_waits_for_it(
         assert call.code() is grpc.StatusCode.OUT_OF_RANGE
         assert arrived < size / 2
         channel.close()
+
+
+@pytest.mark.remuda_rule("EXT-163")
+def test_a_client_that_takes_nothing_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("remuda.edges.grpc.journal._WRITE_SECONDS", 0.2)
+    segment = tmp_path / "000000000000001-20260101T000000Z.jsonl"
+    segment.write_bytes(b'["remuda-recording",7]\n' + bytes(16 << 20))
+    with Service(GrpcSettings(journal_followers_limit=1), journal=tmp_path) as service:
+        call = JournalStub(service.channel).Follow(ext.FollowJournalRequest(), timeout=SECONDS)
+        next(iter(call))
+        # Its place is free although it did not go away.
+        assert wait_for_room(service)
+        with pytest.raises(grpc.RpcError):
+            list(call)
+        assert call.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+        assert "the client took nothing" in call.details()
+
+
+@pytest.mark.remuda_rule("EXT-164")
+def test_a_journal_without_a_beginning_ends_the_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("remuda.edges.grpc.journal._BEGIN_SECONDS", 0.0)
+    *files, last = journal_of(tmp_path)
+    for file in files:
+        file.inputs.unlink()
+    assert last.state is not None
+    last.state.unlink()
+    with Service(journal=tmp_path) as service:
+        code, text = refusal(service)
+    assert (code, text) == ("FAILED_PRECONDITION", f"the journal: {NO_STATE}")

@@ -127,6 +127,7 @@ def test_a_copy_has_one_segment_at_a_time_byte_for_byte(
     assert seen == {each.inputs.name for each in files}
     (last,) = segment_files(folder / "1")
     assert last.inputs.read_bytes() == files[-1].inputs.read_bytes()
+    assert [path.stat().st_mode & 0o777 for path in folder.iterdir()] == [0o700]
 
 
 @pytest.mark.remuda_rule("EXT-165")
