@@ -12,11 +12,18 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile, TemporaryFile
 from typing import Final, final
 
-from remuda.base.errors import UsageError
+from remuda.base.errors import RemudaError, UsageError
 from remuda.study.figures import Content
 from remuda.study.plan import Run
 
 _RUNS: Final = "runs"
+# What a result has.
+_MEMBERS: Final = frozenset(
+    {
+        *("id", "trace", "configuration", "variant", "seed", "node_failures", "resource", "tasks"),
+        *("placed", "measures", "queues", "wait_quantiles", "course", "decisions"),
+    }
+)
 # What the name of a file begins with until it is whole.
 _UNFINISHED: Final = ".unfinished-"
 
@@ -51,18 +58,18 @@ class Folder:
         """Return the result of a run, None if it is not finished or its file is damaged."""
         try:
             content = json.loads(self._place(run).read_bytes())
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return None
-        known = isinstance(content, dict) and content.get("id") == run.run_id
-        return content if known else None
+        whole = isinstance(content, dict) and content.keys() >= _MEMBERS
+        return content if whole and content["id"] == run.run_id else None
 
     def keep(self, run: Run, result: Content) -> None:
-        """Write the result of a run. Implements: EXT-59."""
+        """Write the result of a run. Raises: RemudaError. Implements: EXT-59."""
         text = json.dumps(result, ensure_ascii=False, separators=(",", ":"))
         _replace(self._place(run), text + "\n")
 
     def write(self, name: str, text: str) -> None:
-        """Write a file made of the results."""
+        """Write a file made of the results. Raises: RemudaError."""
         _replace(self.directory / name, text)
 
     def _place(self, run: Run) -> Path:
@@ -70,7 +77,16 @@ class Folder:
 
 
 def _replace(place: Path, text: str) -> None:
-    """Write a file so that it is there whole or not at all."""
+    """Write a file so that it is there whole or not at all. Raises: RemudaError."""
+    try:
+        _write(place, text)
+    except OSError as error:
+        what = f"--output: cannot write {place}: {error.strerror or error}"
+        raise RemudaError(f"{what}; start the study again when that is mended") from None
+
+
+def _write(place: Path, text: str) -> None:
+    """Write a file and move it to its place. Raises: OSError."""
     with NamedTemporaryFile(
         "w", dir=place.parent, encoding="utf-8", newline="\n", prefix=_UNFINISHED, delete=False
     ) as file:

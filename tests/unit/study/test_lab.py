@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
 import multiprocessing
 import subprocess
@@ -80,11 +81,28 @@ def test_a_study_that_was_stopped_goes_on_where_it_was(
 @pytest.mark.remuda_rule("EXT-59")
 def test_a_damaged_result_is_played_again(study: Path, finished: Path, tmp_path: Path) -> None:
     run_study(study, tmp_path, workers=1)
-    first, second, *_ = sorted((tmp_path / "runs").iterdir())
+    first, second, third, fourth, *_ = sorted((tmp_path / "runs").iterdir())
     first.write_text("{")
     second.write_text('{"id": "other"}')
-    assert run_study(study, tmp_path, workers=1).played == 2
+    third.write_text(json.dumps({"id": third.stem}))
+    fourth.write_text("[" * 100_000)
+    assert run_study(study, tmp_path, workers=1).played == 4
     assert content(tmp_path) == content(finished)
+
+
+@pytest.mark.remuda_rule("EXT-59")
+def test_a_full_disk_is_one_line_that_names_the_file(
+    study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("os.fsync", full)
+        with pytest.raises(RemudaError, match=r"^--output: cannot write \S+json: No space left"):
+            run_study(study, tmp_path, workers=1)
+    # Nothing that is not whole stays.
+    assert list((tmp_path / "runs").iterdir()) == []
 
 
 @pytest.mark.remuda_rule("EXT-59")
