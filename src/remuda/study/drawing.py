@@ -21,6 +21,7 @@ _VALUES: Final = 130
 _PLOT: Final = (56, 12, 12, 40)  # left, right, top, bottom
 _HEIGHT: Final = 260
 _LABEL_CHARACTERS: Final = 26
+_LEGEND_CHARACTERS: Final = 72
 _TICKS: Final = 5
 _CLEAR: Final = 10
 # What a picture that stands alone has above its chart: title, explanation, one row of its legend.
@@ -199,13 +200,15 @@ def _legend_rows(labels: Sequence[str]) -> tuple[str, int]:
     """Return a legend below the title, with as many rows as it needs, and its height."""
     parts = []
     x, y = _EDGE, _EDGE + _TITLE_HEIGHT + _LINE_HEIGHT
-    for number, label in enumerate(labels):
+    for number, whole in enumerate(labels):
+        label = _cut(whole, _LEGEND_CHARACTERS)
         wide = 34 + round(len(label) * _CHARACTER) + 14
         if x > _EDGE and x + wide > _WIDTH + _EDGE:
             x, y = _EDGE, y + _LINE_HEIGHT
         parts.append(
             f'<path class="series s{number % COLOURS}{" dashed" if number >= COLOURS else ""}" '
-            f'd="M{x} {y + 8}h26"/><text x="{x + 34}" y="{y + 12}">{escape(label)}</text>\n'
+            f'd="M{x} {y + 8}h26"/><text x="{x + 34}" y="{y + 12}">{escape(label)}'
+            f"<title>{escape(whole)}</title></text>\n"
         )
         x += wide
     height = y + _LINE_HEIGHT + 6 - (_EDGE + _TITLE_HEIGHT + _LINE_HEIGHT)
@@ -222,8 +225,12 @@ def nice_ticks(low: float, high: float) -> list[float]:
     return [round(number * step, 9) for number in range(first, last + 1)]
 
 
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[: limit - 1]}\u2026"
+
+
 def _label(text: str, middle: float) -> str:
-    short = text if len(text) <= _LABEL_CHARACTERS else f"{text[: _LABEL_CHARACTERS - 1]}\u2026"
+    short = _cut(text, _LABEL_CHARACTERS)
     place = f'x="{_LABELS - 8}" y="{middle + 4:.1f}" text-anchor="end"'
     return f"<text {place}>{escape(short)}<title>{escape(text)}</title></text>"
 

@@ -61,6 +61,15 @@ def test_names_in_a_picture_are_no_markup_and_a_long_legend_has_rows() -> None:
     assert [each.text for each in root.iter(f"{SVG}text")].count(title) == 3
 
 
+@pytest.mark.remuda_rule("EXT-94")
+def test_a_huge_name_stays_within_the_legend_and_is_told_whole() -> None:
+    name = "q" * 2_000
+    svg = standalone("t", "t", bars("t", [], str), [name, "other"], style="")
+    texts = [each for each in ET.fromstring(svg).iter(f"{SVG}text") if each.text != "t"]
+    assert all(len(each.text or "") < 75 for each in texts)
+    assert [title.text for each in texts for title in each] == [name, "other"]
+
+
 def test_a_picture_is_saved(found: StudyResult, tmp_path: Path) -> None:
     picture = found.charts("early")["waits"]
     picture.save(tmp_path / "waits.svg")
