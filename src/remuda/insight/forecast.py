@@ -308,13 +308,8 @@ def _told(begin: _Begin, name: str, outcomes: Sequence[_Outcome]) -> Forecast:
     """
     now_ns, question = begin.known.now_ns, begin.question
     within_ns = min([each.until_ns for each in outcomes]) - now_ns
-    after = sorted([each.began.get(name, NEVER_NS) - now_ns for each in outcomes])
-    count = len(after) + 1
-    low, middle, high = count // _TENTHS, count // 2, count - count // _TENTHS
-    low_s, median_s, high_s = [
-        None if ns > within_ns else ns / SECOND
-        for ns in (after[max(low, 1) - 1], after[middle - 1], after[min(high, count - 1) - 1])
-    ]
+    after = [each.began.get(name, NEVER_NS) - now_ns for each in outcomes]
+    low_s, median_s, high_s = [None if ns > within_ns else ns / SECOND for ns in interval_of(after)]
     return Forecast(
         name,
         begin.known.living[name].queue,
@@ -326,6 +321,17 @@ def _told(begin: _Begin, name: str, outcomes: Sequence[_Outcome]) -> Forecast:
         seeds=question.seeds,
         horizon_seconds=within_ns / SECOND,
     )
+
+
+def interval_of(starts: Sequence[int]) -> tuple[int, int, int]:
+    """Return the ends of the interval of some starts, with the middle one between them.
+
+    Of N starts a tenth of N + 1 lies on each side. Rules: EXT-122.
+    """
+    ordered = sorted(starts)
+    count = len(ordered) + 1
+    side = max(count // _TENTHS, 1)
+    return ordered[side - 1], ordered[count // 2 - 1], ordered[min(count - side, len(ordered)) - 1]
 
 
 def _assumed(known: Scene, question: ForecastQuestion) -> Iterator[str]:
