@@ -9,16 +9,19 @@ import msgspec
 import pytest
 
 from remuda.base.duration import SECOND
+from remuda.base.errors import RemudaError
 from remuda.insight.forecast import (
     Calibration,
     Forecast,
     ForecastAnswer,
     ForecastQuestion,
     Promise,
+    forecast,
     interval_of,
 )
 from remuda.insight.run_times import Possible, RunTimes
 from remuda.runtime.forks.forecasts import Forecasts
+from tests.unit.core.door import Caller, leaf
 
 
 @pytest.mark.remuda_rule("EXT-120")
@@ -73,3 +76,24 @@ def test_a_thousand_forecasts_are_remembered() -> None:
     forecasts = Forecasts()
     assert told(forecasts, *[f"a-{number}" for number in range(1_002)], low=5).open == 1_000
     assert promises(forecasts)[0].application_id == "a-2"
+
+
+@pytest.mark.remuda_rule("EXT-122")
+def test_without_chance_one_future_is_played_with_all_instants() -> None:
+    door = Caller(leaf("a"))
+    door.node("n", {"vcore": 1})
+    for name in ("runs", "waits"):
+        door.app(name, tags={"remuda/runTimeSeconds": "60"})
+        door.ask(name, "k", {"vcore": 1})
+        door.step()
+    played: list[partial[bytes]] = []
+
+    def on_copies(works: Sequence[object]) -> Sequence[bytes | None]:
+        played.extend(each for each in works if isinstance(each, partial))
+        return [None] * len(works)
+
+    question = ForecastQuestion("default", "waits", rm_id="rm", arrivals=False)
+    with pytest.raises(RemudaError, match="only 0 of 1 simulations"):
+        forecast(door.scheduler, door.now, door.now, question, on_copies)
+    (work,) = played
+    assert work.args[2] == 50_000
