@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from remuda.bench.clusters.shapes import SHAPES
+from tests.waiting import wait
 from tools.gate import reference
 from tools.gate.cases import Case, Proportion
+from tools.gate.company import Company
 from tools.gate.judge import TIME, WORK, Kind, Samples, compare, weigh
 from tools.gate.work import instructions
 
@@ -132,3 +136,14 @@ def test_the_unrest_of_a_machine_is_that_of_its_calibrations() -> None:
         for seconds in calibrations:
             samples.add(case, seconds, 0.1)
     assert samples.unrest() == pytest.approx(1.2)
+
+
+def test_what_other_processes_take_is_told_as_a_share_of_the_machine() -> None:
+    company = Company()
+    other = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        wait(lambda: company.share() > 0.1)
+    finally:
+        other.kill()
+        other.wait()
+    assert company.share() <= 1

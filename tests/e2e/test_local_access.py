@@ -144,6 +144,11 @@ def test_a_large_body_is_refused(node: Node, served: Served) -> None:
 def test_without_the_option_there_are_no_such_routes(node: Node) -> None:
     with Served("--grpc-address", "127.0.0.1:0", "--rest-address", "127.0.0.1:0") as served:
         assert posted(served, bearer("x")) == 404
+        for command in (("logs", "a-1"), ("wait", "a-1"), ("cancel", "a-1"), ("submit", "true")):
+            done = node.remuda(*command, "--server", served.rest)
+            said = f"remuda: the scheduler at http://{served.rest} has no local node"
+            assert (done.returncode, done.stdout) == (1, "")
+            assert done.stderr.startswith(said)
 
 
 @pytest.mark.remuda_rule("EXT-111")

@@ -65,7 +65,8 @@ def test_commands_outlast_a_scheduler_that_is_killed(node: Node, tmp_path: Path)
             assert node.waited(each) == (4, f"{each} ended with 4")
             assert node.remuda("logs", each).stdout == "begin\nend\n"
         out, err = followed.communicate(timeout=60)
-        assert (followed.returncode, out, err) == (0, "begin\nend\n", "")
+        assert (followed.returncode, out) == (0, "begin\nend\n")
+        assert err == "" or "; trying again for " in err
         assert all(allocations(served, each) == {} for each in ids)
 
 

@@ -20,8 +20,9 @@ from remuda.core.scheduler import Scheduler
 from remuda.runtime.interpreter import tune_interpreter
 from remuda.runtime.ports import SchedulerFactory
 from tools.gate.cases import COUNTED, RELEASES, TIME_PROPORTIONS, TIMED, WORK_PROPORTIONS, Case
+from tools.gate.company import Company
 from tools.gate.equal import release_work
-from tools.gate.judge import STEADY, TIME, WORK, Figures, Kind, Samples, compare, weigh
+from tools.gate.judge import ALONE, STEADY, TIME, WORK, Figures, Kind, Samples, compare, weigh
 from tools.gate.plant import BURDENS, burdened
 from tools.gate.reference import calibration_digest, read, record
 from tools.gate.timing import allocation_seconds, build, is_interpreted, measure, processor
@@ -54,7 +55,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"gate: no times were recorded for {processor()}; only their proportions are judged")
     faults: list[str] = []
     slow: list[str] = []
-    unrest = 1.0
+    unrest, company = 1.0, Company()
     if reference.calibration != calibration_digest():
         faults.append("tools/gate/calibration.py was changed, which makes all records void")
     if options.measure != "time":
@@ -63,13 +64,22 @@ def main(arguments: list[str] | None = None) -> int:
         slow, unrest = _timed(timed, make, time, repetitions=options.repetitions)
     for fault in (*faults, *slow):
         print(f"gate: {fault}")
-    if slow and not faults and unrest > STEADY:
-        much = f"{unrest - 1:.0%} between the middle and the quickest calibration"
-        print(f"gate: no verdict, the machine is unsteady: {much}, at most {STEADY - 1:.0%} is")
+    if slow and not faults and (why := _unsteady(unrest, company.share())):
+        print(f"gate: no verdict, {why}")
         return _NO_VERDICT
     closed = bool(faults or slow)
     print(f"gate: {'closed' if closed else 'open'} for {build()}")
     return int(closed)
+
+
+def _unsteady(unrest: float, others: float) -> str:
+    """Say why times tell nothing on this machine now; "" if they do."""
+    if unrest > STEADY:
+        much = f"{unrest - 1:.0%} between the middle and the quickest calibration"
+        return f"the machine is unsteady: {much}, at most {STEADY - 1:.0%} is"
+    if others > ALONE:
+        return f"the machine is busy: {others:.0%} of it with other work, at most {ALONE:.0%} is"
+    return ""
 
 
 def _record(timed: Sequence[Case], counted: Sequence[Case], time: bool) -> None:

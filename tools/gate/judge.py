@@ -33,6 +33,9 @@ TIME_STALE: Final = 0.60
 # the quickest. Where it takes more than this, the quickest calibration had luck that no allocation
 # can have, because that takes longer; so a time that is too long says nothing about the scheduler.
 STEADY: Final = 1.12
+# Where others took more of the processors than this meanwhile, they took caches and clock rate from
+# an allocation as well, often without an effect on the small calibration.
+ALONE: Final = 0.1
 
 RENEW: Final = "python -m tools.gate --update"
 

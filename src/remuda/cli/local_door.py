@@ -7,6 +7,7 @@ So the commands of the same user need no option. Others name a server and a toke
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,11 +15,13 @@ from typing import Annotated, Final, TypeAlias
 
 import typer
 
+from remuda.base.errors import RemudaError
 from remuda.base.texts import shown
 from remuda.cli.failures import NotThereError
 from remuda.cli.local_answers import CommandSeen, OutputSeen, command_of, output_of
 from remuda.cli.server import (
     HttpServer,
+    NoRouteError,
     NotReachableError,
     RefusedError,
     WrongRequestError,
@@ -32,6 +35,8 @@ FAILED: Final = 125
 # Seconds for which a service may be away, as when it is started again, and between two tries.
 _AWAY_SECONDS: Final = 60.0
 _AGAIN_SECONDS: Final = 0.2
+# After these the user is told what is waited for.
+_QUIET_SECONDS: Final = 5.0
 
 # Seconds that the server waits for something to happen.
 _WAIT: Final = 20
@@ -83,8 +88,11 @@ class LocalNode:
 
     def submit(self, content: bytes) -> CommandSeen:
         """Submit a command. Raises: RemudaError."""
+        server = self._called()
         try:
-            return command_of(self._called().post(path_of("local", "commands"), content))
+            return command_of(server.post(path_of("local", "commands"), content))
+        except NoRouteError:
+            raise _no_local_node(server) from None
         except RefusedError as error:
             raise self._hinted(error) from None
 
@@ -107,10 +115,13 @@ class LocalNode:
 
     def _asked(self, identity: str, ask: Callable[[HttpServer], bytes]) -> bytes:
         """Ask until the service answers; it may be away for a while. Raises: RemudaError."""
-        deadline = time.monotonic() + _AWAY_SECONDS
+        deadline, told = time.monotonic() + _AWAY_SECONDS, False
         while True:
+            server = self._called()
             try:
-                return ask(self._called())
+                return ask(server)
+            except NoRouteError:
+                raise _no_local_node(server) from None
             except WrongRequestError as error:
                 if error.status == 404:
                     raise NotThereError(f"{shown(identity)}: {error}") from None
@@ -118,9 +129,13 @@ class LocalNode:
             except RefusedError as error:
                 if not self._may_be_new() or time.monotonic() >= deadline:
                     raise self._hinted(error) from None
-            except NotReachableError:
-                if time.monotonic() >= deadline:
+            except NotReachableError as error:
+                left = deadline - time.monotonic()
+                if left <= 0:
                     raise
+                if left <= _AWAY_SECONDS - _QUIET_SECONDS and not told:
+                    told = True
+                    print(f"remuda: {error}; trying again for {left:.0f} s", file=sys.stderr)
             time.sleep(_AGAIN_SECONDS)
 
     def _may_be_new(self) -> bool:
@@ -165,3 +180,11 @@ class LocalNode:
                 return file.read(_ADDRESS_LIMIT).strip()
         except (OSError, UnicodeDecodeError):
             return ""
+
+
+def _no_local_node(server: HttpServer) -> RemudaError:
+    """Return the error for a scheduler without the routes of a local node. Rules: EXT-111."""
+    return RemudaError(
+        f"the scheduler at {server.address} has no local node; 'remuda serve --local-node' makes"
+        " its machine one"
+    )

@@ -103,6 +103,10 @@ class AnswerTooLargeError(NotReachableError):
     """The answer has more bytes than a command takes."""
 
 
+class NoRouteError(NotReachableError):
+    """The server knows no such path at all."""
+
+
 class NotNowError(RemudaError):
     """The server has no room for the question now, or refuses who asks; one line says why."""
 
@@ -269,7 +273,8 @@ class HttpServer:
         """Return the error for an answer that is a refusal."""
         said = _message(content)
         if not said:
-            return NotReachableError(
+            kind = NoRouteError if answer.status == http.client.NOT_FOUND else NotReachableError
+            return kind(
                 f"{self.address} answers with status {answer.status}; is it a scheduler of this"
                 " version?"
             )
@@ -279,8 +284,8 @@ class HttpServer:
         hint = f" (in {later} s)" if later.isdecimal() else ""
         if answer.status == http.client.UNAUTHORIZED:
             hint += "; name a file with a token by --token-file or REMUDA_TOKEN_FILE"
-        kind = RefusedError if answer.status in _REFUSED else NotNowError
-        return kind(f"{self.address}: {said}{hint}")
+        refused = RefusedError if answer.status in _REFUSED else NotNowError
+        return refused(f"{self.address}: {said}{hint}")
 
 
 def server_at(
