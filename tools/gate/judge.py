@@ -18,11 +18,12 @@ Figures: TypeAlias = Mapping[str, float]
 
 # How much more than recorded lets the gate close. Counted figures are exact: the room is for
 # changes that are worth it. Timed ones differ by 1 to 3 % from run to run. From day to day all
-# shapes of an unchanged tree took 0 to 15 % more at once: other tenants of a host take caches from
+# shapes of an unchanged tree took 0 to 40 % more at once: other tenants of a host take caches from
 # the scheduler, which has more code and more memory than the calibration. So a shape is compared
-# with the others, and all together have a limit of their own; a slow-down of 30 % is beyond both.
+# with the others, and all together have a limit of their own. What makes all of them slower by less
+# than that is more work, as a rule, which is counted.
 TIME_LIMIT: Final = 1.18
-TIME_LIMIT_OF_ALL: Final = 1.25
+TIME_LIMIT_OF_ALL: Final = 1.5
 WORK_LIMIT: Final = 1.05
 # So much less has to be recorded, or a later slow-down would hide in the difference. Machines
 # differ in what a calibration costs beside an allocation, so that times show only great gains.
