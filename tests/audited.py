@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from remuda.core.messages.health_queries import PartitionCountsQuery, PartitionCountsView
+from remuda.core.messages.rows import rows
 from remuda.core.messages.self_audit import (
     PARTS,
     START,
@@ -14,7 +15,6 @@ from remuda.core.messages.self_audit import (
     Violation,
 )
 from remuda.core.scheduler import Scheduler
-from remuda.runtime.rows import rows
 
 
 def slices(scheduler: Scheduler) -> Iterator[tuple[str, SelfAuditView]]:

@@ -14,8 +14,8 @@ from remuda.config.checksum import checksum
 from remuda.config.load import load_configuration
 from remuda.config.schema import BUILT_IN_TEXT
 from remuda.core.messages.queries import ApplicationsQuery, ConfigurationsQuery, ConfigurationView
+from remuda.core.messages.rows import rows
 from remuda.edges.inproc import InProcessScheduler
-from remuda.runtime.rows import rows
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.pb import si_pb2 as si
 from remuda.si.pb.extension_pb2_grpc import AdminStub, SchedulerExtensionStub

@@ -19,10 +19,10 @@ from remuda.core.messages.queries import (
     PartitionsQuery,
     PartitionView,
 )
+from remuda.core.messages.rows import rows
 from remuda.edges.grpc.settings import GrpcSettings
 from remuda.edges.inproc import InProcessScheduler
 from remuda.runtime.roster import IN_PROCESS, STREAMS, RmState
-from remuda.runtime.rows import rows
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.pb import si_pb2 as si
 from remuda.si.pb.extension_pb2_grpc import SchedulerExtensionStub

@@ -8,8 +8,8 @@ import pytest
 
 from remuda.core.messages.application_views import ApplicationView
 from remuda.core.messages.queries import ApplicationsQuery
+from remuda.core.messages.rows import rows
 from remuda.edges.grpc.settings import GrpcSettings
-from remuda.runtime.rows import rows
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.pb import si_pb2 as si
 from remuda.si.protocol.terms import SessionLimits

@@ -29,8 +29,8 @@ from remuda import (
 )
 from remuda.core.messages.application_views import ApplicationView
 from remuda.core.messages.queries import ApplicationsQuery
+from remuda.core.messages.rows import rows
 from remuda.edges.inproc import InProcessScheduler
-from remuda.runtime.rows import rows
 from remuda.si.pb import si_pb2 as si
 from remuda.si.wire import resource
 from tests.long_runs import usual

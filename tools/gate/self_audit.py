@@ -14,6 +14,7 @@ from typing import Final
 from remuda.bench.clusters.shapes import SHAPES, Shape
 from remuda.bench.throughput.run import MEMORY, TIMEOUT_S, Receiver, prepare, request_of
 from remuda.core.messages.health_queries import PartitionCountsQuery, PartitionCountsView
+from remuda.core.messages.rows import rows
 from remuda.core.messages.self_audit import (
     PARTS,
     START,
@@ -25,7 +26,6 @@ from remuda.edges.inproc import InProcessScheduler
 from remuda.runtime.build import core_build
 from remuda.runtime.interpreter import tune_interpreter
 from remuda.runtime.loop import SchedulerLoop
-from remuda.runtime.rows import rows
 from remuda.telemetry.health.checker import HealthChecker
 from remuda.telemetry.self_audit import ROUND_SECONDS, SelfAudit
 

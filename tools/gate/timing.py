@@ -28,6 +28,7 @@ from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.ports import SchedulerFactory
 from tools.gate.calibration import calibrate
 from tools.gate.cases import Case
+from tools.gate.company import MACHINE
 from tools.gate.judge import Samples
 
 # One piece of calibration takes about as long as one of S1: both have to be as lucky.
@@ -35,7 +36,6 @@ _CALIBRATIONS: Final = 4
 # After so long a backlog costs nothing more, see SETTLE_S of the benchmark.
 _SETTLE_NS: Final = 10_000_000_000
 _TASKS: Final = Path("/proc/self/task")
-_MACHINE: Final = Path("/proc/stat")
 
 
 class Jumping:
@@ -79,7 +79,7 @@ def _waited_seconds() -> float | None:
     """
     try:
         waits = [int(file.read_bytes().split()[1]) for file in _TASKS.glob("*/schedstat")]
-        stolen = int(_MACHINE.read_bytes().split(maxsplit=9)[8])
+        stolen = int(MACHINE.read_bytes().split(maxsplit=9)[8])
     except OSError:
         return None
     return sum(waits) / 1e9 + stolen / os.sysconf("SC_CLK_TCK")

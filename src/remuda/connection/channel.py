@@ -58,13 +58,18 @@ def _content(path: Path | None) -> bytes | None:
 _UNANSWERED: Final = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
 
 
+def details(call: grpc.Call) -> str:
+    """Return what the other side said about the end of a call, as one line of printable text."""
+    return shown(call.details() or "no reason was given")
+
+
 def explain(error: grpc.RpcError, address: str) -> str:
     """Return one line on the failure of a call, whatever the other side says."""
     call = cast("grpc.Call", error)
-    code, details = call.code(), shown(call.details() or "no reason was given")
+    code, said = call.code(), details(call)
     if code in _UNANSWERED:
-        return f"no scheduler answers at {address}: {details}"
-    return f"{code.name}: {details}"
+        return f"no scheduler answers at {address}: {said}"
+    return f"{code.name}: {said}"
 
 
 def failure(error: grpc.RpcError, address: str) -> ClientError:

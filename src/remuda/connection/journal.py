@@ -15,9 +15,8 @@ from typing import Final, Self, TypeAlias, cast
 
 import grpc
 
-from remuda.base.texts import shown
 from remuda.connection.calls import OPTIONS
-from remuda.connection.channel import ClientError, NotAnsweredError, Security, failure
+from remuda.connection.channel import ClientError, NotAnsweredError, Security, details, failure
 from remuda.connection.routes import Routes
 from remuda.runtime.journals.feed import Piece
 from remuda.runtime.journals.layout import INPUTS
@@ -200,11 +199,11 @@ class _Reading:
 def _told(error: grpc.RpcError, address: str) -> ClientError:
     """Return one line on the end of a call."""
     call = cast("grpc.Call", error)
-    code, details = call.code(), shown(call.details() or "no reason was given")
+    code, said = call.code(), details(call)
     if code is _Code.UNIMPLEMENTED:
         return NoJournalError(f"{address}: the scheduler {_OLDER}")
     if code is _Code.FAILED_PRECONDITION:
-        return NoJournalError(f"{address}: {details}")
+        return NoJournalError(f"{address}: {said}")
     if code is _Code.OUT_OF_RANGE:
-        return ClientError(f"{address}: inputs are missing in what was followed: {details}")
+        return ClientError(f"{address}: inputs are missing in what was followed: {said}")
     return failure(error, address)

@@ -14,9 +14,9 @@ from typing import Final
 
 from remuda.base.message import message
 from remuda.core.messages.queries import PartitionsQuery, PartitionView, QueuesQuery, QueueView
+from remuda.core.messages.rows import rows
 from remuda.demo.workload import NODES, Job, Workload
 from remuda.edges.inproc import InProcessScheduler
-from remuda.runtime.rows import rows
 from remuda.si.pb import si_pb2 as si
 from remuda.si.wire import resource
 

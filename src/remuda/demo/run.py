@@ -10,11 +10,11 @@ from typing import Final
 
 from remuda.base.scores import abs_used_capacity
 from remuda.core.messages.queries import PartitionsQuery, PartitionView
+from remuda.core.messages.rows import rows
 from remuda.demo.cluster import RM_ID, HollowCluster
 from remuda.demo.status import Display, RateMeter, describe
 from remuda.demo.workload import Workload
 from remuda.edges.inproc import InProcessScheduler
-from remuda.runtime.rows import rows
 
 TICK_SECONDS: Final = 0.1
 SEED: Final = 2026

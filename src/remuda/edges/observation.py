@@ -23,6 +23,7 @@ from remuda.core.messages.application_queries import (
 )
 from remuda.core.messages.application_views import ApplicationView
 from remuda.core.messages.queries import PartitionView
+from remuda.core.messages.rows import rows
 from remuda.edges.grpc.measured import measurements
 from remuda.edges.grpc.measurements import Measurements
 from remuda.edges.questions.insight import Insight
@@ -48,7 +49,6 @@ from remuda.runtime.configuration.process_settings import finest_level
 from remuda.runtime.journals.writer import Journal
 from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.reports.evidence import AuditReports
-from remuda.runtime.rows import rows
 from remuda.telemetry.descriptors import DescriptorWatch
 from remuda.telemetry.events.durable.choice import StoreChoice
 from remuda.telemetry.events.pipeline import EventSystem

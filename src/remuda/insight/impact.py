@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -36,7 +36,7 @@ from remuda.core.messages.effects import (
     ConfigurationAnswered,
 )
 from remuda.core.messages.queries import ConfigurationsQuery, PartitionsQuery, PartitionView
-from remuda.core.messages.rows import ApplicationRowsQuery, Rows
+from remuda.core.messages.rows import ApplicationRowsQuery, rows
 from remuda.core.scheduler import Scheduler
 from remuda.insight.impact_queues import (
     QueueNow,
@@ -52,7 +52,6 @@ from remuda.insight.throwaway import Throwaway
 # Does each piece of work on a core of its own, which is a copy of this one.
 OnCopies: TypeAlias = Callable[[Sequence[Callable[[], bytes]]], Sequence[bytes | None]]
 
-V = TypeVar("V")
 
 # Partition, application ID, and allocation key or ID.
 _Key: TypeAlias = tuple[str, str, str]
@@ -172,14 +171,8 @@ def _answered(answers: Sequence[bytes | None]) -> list[bytes]:
     return found
 
 
-def _of(kind: type[V], found: object) -> list[V]:
-    """Return the views of one kind in an answer."""
-    assert isinstance(found, tuple | Rows)
-    return [each for each in found if isinstance(each, kind)]
-
-
 def _partitions(scheduler: Scheduler, rm_id: str) -> list[PartitionView]:
-    found = _of(PartitionView, scheduler.view(PartitionsQuery()))
+    found = rows(PartitionView, scheduler.view(PartitionsQuery()))
     return [each for each in found if each.rm_id == rm_id]
 
 
@@ -188,7 +181,7 @@ def _running(scheduler: Scheduler, rm_id: str) -> set[_Key]:
     return {
         (partition.name, each.application_id, allocation.allocation_id)
         for partition in _partitions(scheduler, rm_id)
-        for each in _of(
+        for each in rows(
             ApplicationView, scheduler.view(ApplicationRowsQuery(partition.name, rm_id=rm_id))
         )
         for allocation in each.allocations
@@ -280,7 +273,7 @@ def _placed(
             reason = effect.rejected[0].reason.replace(name, record.application_id)
     if not reason:
         query = ApplicationQuery(partition, name, rm_id=rm_id)
-        queue = _of(ApplicationView, scheduler.view(query))[0].queue
+        queue = rows(ApplicationView, scheduler.view(query))[0].queue
         removal = ApplicationRemoval(name, record.partition)
         scheduler.handle(UpdateApplications(rm_id, remove=(removal,)), now_ns)
     return _Placed(partition, record.application_id, queue, reason)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import count
-from typing import Final, TypeVar
+from typing import Final
 
 from remuda.base.message import message
 from remuda.base.resources import Resource
@@ -27,9 +27,8 @@ from remuda.core.messages.queries import (
     PartitionView,
     QueuesQuery,
     QueueView,
-    View,
 )
-from remuda.core.messages.rows import ApplicationRowsQuery, Rows
+from remuda.core.messages.rows import ApplicationRowsQuery, rows
 from remuda.core.messages.tags import REQUIRED_NODE
 from remuda.core.messages.trace_queries import (
     QUEUES,
@@ -39,8 +38,6 @@ from remuda.core.messages.trace_queries import (
 )
 from remuda.core.scheduler import Scheduler
 from remuda.insight.changes import TRIED, Surroundings
-
-V = TypeVar("V")
 
 _NAME: Final = "what-if"
 # A number of more digits is never reached.
@@ -89,12 +86,12 @@ def surroundings(
     partition = question.partition
     (home,) = [
         view
-        for view in _views(PartitionView, scheduler.view(PartitionsQuery()))
+        for view in rows(PartitionView, scheduler.view(PartitionsQuery()))
         if view.name == partition and question.rm_id in ("", view.rm_id)
     ][:1]
     config = scheduler.view(ConfigurationInForceQuery(home.rm_id))
     assert isinstance(config, Configuration)
-    nodes = _views(NodeView, scheduler.view(NodesQuery(partition, question.rm_id)))
+    nodes = rows(NodeView, scheduler.view(NodesQuery(partition, question.rm_id)))
     known = applications(scheduler, question)
     queues = list(_queues(scheduler, question))
     own = (question.application_id, question.allocation_key)
@@ -128,7 +125,7 @@ def surroundings(
 def applications(scheduler: Scheduler, question: WaysOutQuestion) -> list[ApplicationView]:
     """Return the live applications of the partition."""
     query = ApplicationRowsQuery(question.partition, rm_id=question.rm_id)
-    return _views(ApplicationView, scheduler.view(query))
+    return rows(ApplicationView, scheduler.view(query))
 
 
 def free_name(taken: Iterable[str]) -> str:
@@ -279,8 +276,3 @@ def _total(resources: Sequence[Resource]) -> dict[str, int]:
         for name, amount in resource.items():
             found[name] = found.get(name, 0) + amount
     return found
-
-
-def _views(kind: type[V], found: View) -> list[V]:
-    assert isinstance(found, tuple | Rows)
-    return [view for view in found if isinstance(view, kind)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -18,8 +18,7 @@ from remuda.base.message import message
 from remuda.base.texts import shown
 from remuda.core.messages.effects import AllocationNew
 from remuda.core.messages.preemption_queries import PreemptionsQuery, PreemptionView
-from remuda.core.messages.queries import View
-from remuda.core.messages.rows import Rows
+from remuda.core.messages.rows import rows
 from remuda.core.messages.trace_queries import AskTraceQuery, AskTraceView
 from remuda.core.scheduler import Scheduler
 from remuda.insight.changes import Edit
@@ -30,8 +29,6 @@ from remuda.insight.throwaway import Throwaway
 
 # Does each piece of work on a core of its own, which is a copy of this one.
 OnCopies: TypeAlias = Callable[[Sequence[Callable[[], bytes]]], Sequence[bytes | None]]
-
-V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +189,7 @@ def _outcome(trial: Throwaway, question: WaysOutQuestion, edit: Edit) -> Tried:
                 node_id, after_ns = effect.node_id, at_ns - trial.began_ns
     victims = [
         (victim.application_id, victim.allocation_id)
-        for view in _views(PreemptionView, trial.scheduler.view(_since(question)))
+        for view in rows(PreemptionView, trial.scheduler.view(_since(question)))
         if view.created_ns >= trial.began_ns
         for victim in view.victims
     ]
@@ -201,8 +198,3 @@ def _outcome(trial: Throwaway, question: WaysOutQuestion, edit: Edit) -> Tried:
 
 def _since(question: WaysOutQuestion) -> PreemptionsQuery:
     return PreemptionsQuery(question.partition, rm_id=question.rm_id)
-
-
-def _views(kind: type[V], found: View) -> list[V]:
-    assert isinstance(found, tuple | Rows)
-    return [view for view in found if isinstance(view, kind)]

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from remuda.base.errors import UsageError
 from remuda.core.messages.queries import PartitionsQuery, PartitionView
+from remuda.core.messages.rows import rows
 from remuda.core.scheduler import Scheduler as Core
 from remuda.insight.explanation import Explanation
 from remuda.library import inputs, views
@@ -23,7 +24,6 @@ from remuda.library.records import Allocation, Ask, FairShare
 from remuda.runtime import snapshots
 from remuda.runtime.journals.past import Until, state_at
 from remuda.runtime.journals.when import parse_when
-from remuda.runtime.rows import rows
 
 
 class Moment:

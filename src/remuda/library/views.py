@@ -5,14 +5,13 @@ from __future__ import annotations
 from remuda.core.messages.application_queries import ApplicationQuery
 from remuda.core.messages.application_views import AllocationView, ApplicationView
 from remuda.core.messages.ask_views import RequestView
-from remuda.core.messages.rows import ApplicationRowsQuery
+from remuda.core.messages.rows import ApplicationRowsQuery, rows
 from remuda.core.messages.share_queries import FairSharesQuery, FairShareView
 from remuda.insight.explanation import AskName, Explanation, Look, explain, waiting_asks
 from remuda.library import inputs
 from remuda.library.engine import RM_ID
 from remuda.library.errors import RequestError
 from remuda.library.records import Allocation, Ask, FairShare
-from remuda.runtime.rows import rows
 
 
 def known(look: Look, partition: str, application_id: str) -> bool:

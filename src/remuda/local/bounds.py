@@ -16,7 +16,7 @@ from typing import Final
 
 from remuda.base.errors import UsageError
 from remuda.base.message import message
-from remuda.local.keeper import KILL, remove_group
+from remuda.local.keeper import remove_group
 from remuda.local.records import GPU, MEMORY, VCORE, Command, Task
 
 # The settings besides the directory of a control group.
@@ -113,9 +113,6 @@ class Bounds:
 
     def _remove_left(self) -> None:
         for each in list(self._left):
-            if each.is_dir():
-                with suppress(OSError):
-                    (each / KILL).write_text("1", "ascii")
             if remove_group(each):
                 del self._left[each]
 

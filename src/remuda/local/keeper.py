@@ -43,7 +43,7 @@ ENDED: Final = "ended.json"
 LOCK: Final = "lock"
 
 # The file of a control group that kills all of its processes.
-KILL: Final = "cgroup.kill"
+_KILL: Final = "cgroup.kill"
 
 # The file in which the end is written, before it has its name, and bytes that are more than enough.
 _END: Final = f"{ENDED}.new"
@@ -149,8 +149,6 @@ class Keeper:
         """
         group = Path(self._order["group"])
         events = _events(group / "memory.events")
-        with suppress(OSError):
-            (group / KILL).write_text("1", "ascii")
         remove_group(group, _ROUNDS)
         if not events.get("oom_kill"):
             return ""
@@ -249,10 +247,14 @@ def _name(beside: Path, path: Path) -> None:
 
 
 def remove_group(group: Path, rounds: int = 1) -> bool:
-    """Remove a control group; False if it stays, for example because processes are being killed.
+    """Kill what is left in a control group and remove it; False if it stays.
+
+    It stays for example while processes are being killed.
 
     ``rounds``: how often it is tried, a hundredth of a second later each time.
     """
+    with suppress(OSError):
+        (group / _KILL).write_text("1", "ascii")
     for round_ in range(rounds):
         try:
             group.rmdir()

@@ -35,7 +35,7 @@ from remuda.core.messages.queries import (
     Query,
     View,
 )
-from remuda.core.messages.rows import ApplicationRowsQuery, Rows
+from remuda.core.messages.rows import ApplicationRowsQuery, Rows, rows
 from remuda.core.scheduler import Scheduler
 from remuda.runtime.build import core_build
 from remuda.runtime.clock import CoreTime
@@ -56,7 +56,6 @@ from remuda.runtime.ports import (
 )
 from remuda.runtime.requests import Moments, Request
 from remuda.runtime.roster import IN_PROCESS, Roster
-from remuda.runtime.rows import rows
 from remuda.runtime.timings import Timings
 
 _log = logging.getLogger("remuda.runtime")

@@ -23,11 +23,11 @@ from remuda.core.messages.commands import (
     UpdateConfiguration,
 )
 from remuda.core.messages.queries import PartitionsQuery, PartitionView, QueuesQuery
+from remuda.core.messages.rows import rows
 from remuda.runtime.build import core_build
 from remuda.runtime.faults import Fault
 from remuda.runtime.ports import Door
 from remuda.runtime.private_files import private
-from remuda.runtime.rows import rows
 
 # Reports that are kept; of more the oldest is deleted.
 KEPT: Final = 20

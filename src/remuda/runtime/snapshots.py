@@ -19,10 +19,10 @@ import remuda
 from remuda.base.errors import SnapshotError
 from remuda.core.messages.measures import QueueMeasuresPage, QueueMeasuresQuery
 from remuda.core.messages.queries import PartitionsQuery, PartitionView
+from remuda.core.messages.rows import rows
 from remuda.core.scheduler import Scheduler
 from remuda.runtime.build import core_build
 from remuda.runtime.private_files import private
-from remuda.runtime.rows import rows
 
 # The most bytes of a state in a file, unpacked; 100,000 allocations and as many asks take 57 MB.
 STATE_BYTES_LIMIT: Final = 2**30

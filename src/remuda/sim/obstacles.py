@@ -16,8 +16,8 @@ from remuda.core.messages import gates
 from remuda.core.messages.application_views import ApplicationView
 from remuda.core.messages.ask_views import NodeSummaryView, RequestView
 from remuda.core.messages.queries import ApplicationsQuery, PartitionsQuery, PartitionView
+from remuda.core.messages.rows import rows
 from remuda.runtime.ports import Door
-from remuda.runtime.rows import rows
 
 # In place of a gate for what the scheduler has not looked at.
 NOT_TRIED: Final = "not tried yet"

@@ -15,9 +15,9 @@ from typing import Final, TypeAlias
 
 from remuda.base.message import message
 from remuda.core.messages.queries import PartitionsQuery, PartitionView
+from remuda.core.messages.rows import rows
 from remuda.core.messages.share_queries import FairSharesQuery, FairShareView
 from remuda.runtime.errors import LoopStoppedError
-from remuda.runtime.rows import rows
 from remuda.telemetry.health.survey import Questions
 
 _log = logging.getLogger("remuda.metrics")

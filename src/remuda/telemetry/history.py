@@ -15,8 +15,8 @@ from typing import Final, TypeAlias
 
 from remuda.base.message import message
 from remuda.core.messages.health_queries import PartitionCountsQuery, PartitionCountsView
+from remuda.core.messages.rows import rows
 from remuda.runtime.errors import LoopStoppedError
-from remuda.runtime.rows import rows
 from remuda.telemetry.health.survey import Questions
 
 _log = logging.getLogger("remuda.metrics")

@@ -22,6 +22,7 @@ from remuda.core.messages import events
 from remuda.core.messages.effects import EventRecord
 from remuda.core.messages.health_queries import PartitionCountsQuery, PartitionCountsView
 from remuda.core.messages.queries import Query, View
+from remuda.core.messages.rows import rows
 from remuda.core.messages.self_audit import (
     PARTS,
     START,
@@ -31,7 +32,6 @@ from remuda.core.messages.self_audit import (
     Violation,
 )
 from remuda.runtime.errors import LoopStoppedError
-from remuda.runtime.rows import rows
 from remuda.telemetry.health.findings import Finding, listed
 from remuda.telemetry.health.survey import ANSWER_SECONDS, attempted
 from remuda.telemetry.metrics.families import Families

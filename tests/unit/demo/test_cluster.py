@@ -10,11 +10,11 @@ from remuda.config.load import load_configuration
 from remuda.config.schema import Configuration, built_in
 from remuda.core.messages.application_views import ApplicationView
 from remuda.core.messages.queries import ApplicationsQuery, PartitionsQuery, PartitionView
+from remuda.core.messages.rows import rows
 from remuda.demo.cluster import HollowCluster
 from remuda.demo.run import demo_configuration
 from remuda.demo.workload import Workload
 from remuda.edges.inproc import InProcessScheduler
-from remuda.runtime.rows import rows
 
 OTHER = """
 partitions:

@@ -22,12 +22,12 @@ from remuda.core.messages.queries import (
     QueuesQuery,
     QueueView,
 )
+from remuda.core.messages.rows import rows
 from remuda.edges.inproc import InProcessScheduler
 from remuda.runtime.configuration.configurations import NewDocument
 from remuda.runtime.configuration.documents import StoredDocuments
 from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.replay import replay
-from remuda.runtime.rows import rows
 from remuda.si.pb import si_pb2 as si
 from remuda.si.wire import resource
 

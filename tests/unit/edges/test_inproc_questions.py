@@ -9,10 +9,10 @@ import pytest
 
 from remuda.core.messages.effects import FAILED, AllocationNew, ContainerStateUpdated, Effect
 from remuda.core.messages.queries import PartitionsQuery, PartitionView
+from remuda.core.messages.rows import rows
 from remuda.edges.inproc import InProcessScheduler
 from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.replay import replay
-from remuda.runtime.rows import rows
 from remuda.si.pb import si_pb2 as si
 from remuda.si.predicates import NodesPredicatesItem, NodesPredicatesItemResult
 from tests.unit.edges.cluster import (

@@ -7,10 +7,10 @@ import pytest
 from remuda.config.schema import built_in
 from remuda.core.messages import commands
 from remuda.core.messages.queries import PartitionsQuery, PartitionView
+from remuda.core.messages.rows import rows
 from remuda.runtime.clock import STEP_NS, CoreTime, SteadyClock
 from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.roster import RmState
-from remuda.runtime.rows import rows
 
 SECOND = 10**9
 HOUR = 3_600 * SECOND

@@ -17,6 +17,7 @@ from remuda.core.messages import commands
 from remuda.core.messages.commands import Ask, Command
 from remuda.core.messages.effects import AllocationNew, Effect
 from remuda.core.messages.queries import PartitionsQuery, PartitionView
+from remuda.core.messages.rows import rows
 from remuda.core.ports import NodesAnswer, NodesQuestion, Predicates, PreemptionPredicates
 from remuda.core.scheduler import Scheduler
 from remuda.runtime.digest import EffectDigest
@@ -24,7 +25,6 @@ from remuda.runtime.errors import RecordingError
 from remuda.runtime.journal import JournalWriter
 from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.replay import replay
-from remuda.runtime.rows import rows
 from tests.port import one_by_one
 from tests.unit.runtime.fakes import Factory, FakeScheduler, Sink
 

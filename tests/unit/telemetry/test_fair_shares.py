@@ -10,11 +10,11 @@ import pytest
 from starlette.testclient import TestClient
 
 from remuda.core.messages.queries import PartitionsQuery, Query, View
+from remuda.core.messages.rows import rows
 from remuda.core.messages.share_queries import PORTION, FairSharesQuery, FairShareView
 from remuda.edges.rest.routes.fair_shares import fair_share_routes
 from remuda.edges.rest.transport.app import build_app
 from remuda.runtime.errors import LoopStoppedError
-from remuda.runtime.rows import rows
 from remuda.telemetry import fair_shares as module
 from remuda.telemetry.fair_shares import FairShares, ShareSample
 from tests.unit.core.door import Caller, leaf

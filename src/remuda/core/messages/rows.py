@@ -120,3 +120,13 @@ class Rows(Sequence[T], Generic[T]):
     def __iter__(self) -> Iterator[T]:
         """Make one after the other."""
         return map(self._make, range(self._count))
+
+
+def rows(kind: type[T], found: object) -> list[T]:
+    """Return the views of one kind in the answer to a query that is a list, all of them made.
+
+    A query is answered with a ``View``, which may be a list of any kind; the caller knows which.
+    Rules: DMP-15.
+    """
+    assert isinstance(found, tuple | Rows)
+    return [view for view in found if isinstance(view, kind)]

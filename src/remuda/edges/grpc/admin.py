@@ -20,6 +20,7 @@ from remuda.config.schema import Load
 from remuda.core.messages.commands import START, STOP, ChangeObjectState
 from remuda.core.messages.effects import ConfigurationAnswered
 from remuda.core.messages.queries import PartitionsQuery, PartitionView
+from remuda.core.messages.rows import rows
 from remuda.edges.grpc.access import caller
 from remuda.edges.grpc.audited import recorded
 from remuda.edges.grpc.extension import counted
@@ -29,7 +30,6 @@ from remuda.runtime.configuration.configurations import ConfigurationChange, New
 from remuda.runtime.configuration.process_settings import change_level
 from remuda.runtime.driver import Removed
 from remuda.runtime.loop import SchedulerLoop
-from remuda.runtime.rows import rows
 from remuda.si import limits
 from remuda.si.codec_in import texts
 from remuda.si.pb import extension_pb2 as ext

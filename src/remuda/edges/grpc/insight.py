@@ -19,6 +19,7 @@ from google.protobuf.message import Message
 from remuda.base.duration import SECOND
 from remuda.base.errors import ProtocolError
 from remuda.core.messages.queries import PartitionsQuery, PartitionView
+from remuda.core.messages.rows import rows
 from remuda.edges.grpc.access import Caller, caller
 from remuda.edges.grpc.metrics import peer_host
 from remuda.edges.grpc.refusals import Context, RefusalError, abort, refusing
@@ -34,7 +35,6 @@ from remuda.edges.questions.submission import SUBMISSION_LIMIT, WITHIN_LIMIT, su
 from remuda.insight.forecast import HORIZON_LIMIT_NS, HORIZON_NS, ForecastQuestion
 from remuda.runtime.forks.limits import ForkFaultError
 from remuda.runtime.loop import SchedulerLoop
-from remuda.runtime.rows import rows
 from remuda.si import limits
 from remuda.si.pb import extension_pb2 as ext
 from remuda.telemetry.audit.records import AUTHORIZE, REFUSED

@@ -21,10 +21,10 @@ from remuda.core.messages.queries import (
     UsageView,
     View,
 )
+from remuda.core.messages.rows import rows
 from remuda.edges.grpc.access import Caller
 from remuda.edges.grpc.refusals import RefusalError
 from remuda.runtime.loop import SchedulerLoop
-from remuda.runtime.rows import rows
 from remuda.si import limits
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.wire import resource

@@ -22,6 +22,7 @@ from remuda.core.messages.queries import (
     Query,
     View,
 )
+from remuda.core.messages.rows import rows
 from remuda.edges.questions import copies
 from remuda.edges.questions.asking import viewed
 from remuda.edges.questions.copies import NO_APPLICATION, NO_ASK, Pack, Reader
@@ -48,7 +49,6 @@ from remuda.runtime.forks.forecasts import Forecasts
 from remuda.runtime.forks.fork import possible
 from remuda.runtime.forks.limits import ForkFailedError, ForkFaultError, ForksBusyError
 from remuda.runtime.operations import Operations
-from remuda.runtime.rows import rows
 
 # How long both configurations are followed if the client does not say.
 IMPACT_SECONDS: Final = 60

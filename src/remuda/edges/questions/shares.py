@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from remuda.core.messages.rows import rows
 from remuda.core.messages.share_queries import FairSharesQuery, FairShareView
 from remuda.edges.questions import fair_shares as shapes
 from remuda.edges.questions.asking import Ask, viewed
 from remuda.edges.questions.refusals import QUEUE_NOT_FOUND, Cause, UnansweredError
-from remuda.runtime.rows import rows
 from remuda.telemetry.fair_shares import FairShares
 
 

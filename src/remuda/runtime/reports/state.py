@@ -29,12 +29,12 @@ from remuda.core.messages.queries import (
     PartitionsQuery,
     PartitionView,
 )
+from remuda.core.messages.rows import rows
 from remuda.core.messages.trace_queries import ConfigurationInForceQuery
 from remuda.core.scheduler import Scheduler
 from remuda.runtime.reports import names as kinds
 from remuda.runtime.reports.configuration import partition_outline
 from remuda.runtime.reports.names import Names, amounts
-from remuda.runtime.rows import rows
 
 # How many waiting applications, and how many oddities of a kind, a report names.
 SHOWN: Final = 20

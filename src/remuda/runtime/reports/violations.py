@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from remuda.core.messages import events
 from remuda.core.messages.queries import PartitionsQuery, PartitionView
+from remuda.core.messages.rows import rows
 from remuda.core.messages.self_audit import (
     PARTS,
     START,
@@ -21,7 +22,6 @@ from remuda.core.messages.self_audit import (
 from remuda.core.scheduler import Scheduler
 from remuda.runtime.reports import names as kinds
 from remuda.runtime.reports.names import Names
-from remuda.runtime.rows import rows
 
 # So many violations are told.
 TOLD: Final = 100

@@ -28,8 +28,8 @@ from remuda.core.messages.health_queries import (
 from remuda.core.messages.measures import TotalsQuery, TotalsView
 from remuda.core.messages.preemption_queries import EvictionsQuery, EvictionView
 from remuda.core.messages.queries import Query, View
+from remuda.core.messages.rows import rows
 from remuda.runtime.errors import LoopStoppedError
-from remuda.runtime.rows import rows
 
 # How long one answer may take: the core may have many requests before it.
 ANSWER_SECONDS: Final = 60.0

@@ -208,6 +208,17 @@ def terminal() -> Iterator[tuple[int, Keyboard]]:
     os.close(ours)
 
 
+def sent(terminal: tuple[int, Keyboard], typed: bytes) -> list[str]:
+    """Send what is typed, hang up, and return the keys that were understood."""
+    its, keyboard = terminal
+    os.write(its, typed)
+    os.close(its)
+    found = []
+    while (key := keyboard.key(5)) != ENDED:
+        found.append(key)
+    return [key for key in found if key]
+
+
 @pytest.mark.remuda_rule("EXT-74")
 @pytest.mark.parametrize(
     "typed, keys",
@@ -227,14 +238,8 @@ def terminal() -> Iterator[tuple[int, Keyboard]]:
 def test_what_a_terminal_sends(
     terminal: tuple[int, Keyboard], typed: bytes, keys: list[str]
 ) -> None:
-    its, keyboard = terminal
-    os.write(its, typed)
-    os.close(its)
-    found = []
-    while (key := keyboard.key(5)) != ENDED:
-        found.append(key)
-    assert [key for key in found if key] == keys
-    assert keyboard.key(5) == ENDED
+    assert sent(terminal, typed) == keys
+    assert terminal[1].key(5) == ENDED
 
 
 @pytest.mark.remuda_rule("EXT-74")
@@ -292,13 +297,7 @@ def test_a_letter_that_comes_in_parts_is_one(terminal: tuple[int, Keyboard]) -> 
 def test_pasted_text_is_no_key(
     terminal: tuple[int, Keyboard], typed: bytes, keys: list[str]
 ) -> None:
-    its, keyboard = terminal
-    os.write(its, typed)
-    os.close(its)
-    found = []
-    while (key := keyboard.key(5)) != ENDED:
-        found.append(key)
-    assert [key for key in found if key] == keys
+    assert sent(terminal, typed) == keys
 
 
 @pytest.mark.remuda_rule("EXT-127")

@@ -11,13 +11,12 @@ from remuda.base.errors import RemudaError, UsageError
 from remuda.core.messages.application_queries import ApplicationQuery
 from remuda.core.messages.application_views import ApplicationView
 from remuda.core.messages.queries import NodeView, PartitionsQuery, PartitionView, QueuesQuery
-from remuda.core.messages.rows import ApplicationRowsQuery, NodeRowsQuery
+from remuda.core.messages.rows import ApplicationRowsQuery, NodeRowsQuery, rows
 from remuda.core.scheduler import Scheduler
 from remuda.runtime.journals.layout import SegmentFile, listed
 from remuda.runtime.journals.past import Until, first_change, state_at
 from remuda.runtime.recorded import segments
 from remuda.runtime.replay import Reached, Repeater
-from remuda.runtime.rows import rows
 from tests.unit.runtime.journals.written import journal_of, started, work
 
 

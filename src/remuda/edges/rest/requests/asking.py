@@ -20,10 +20,9 @@ from remuda.core.messages.queries import (
     UnknownQueue,
     View,
 )
-from remuda.core.messages.rows import Rows
+from remuda.core.messages.rows import Rows, rows
 from remuda.edges.rest.requests.errors import PARTITION_NOT_FOUND, QUEUE_NOT_FOUND, ApiError
 from remuda.edges.rights import Identity
-from remuda.runtime.rows import rows
 
 T = TypeVar("T")
 

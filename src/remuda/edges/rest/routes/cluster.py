@@ -6,13 +6,13 @@ import asyncio
 from typing import Final
 
 from remuda.core.messages.health_queries import PartitionCountsQuery, PartitionCountsView
+from remuda.core.messages.rows import rows
 from remuda.edges.questions.reach import Reach
 from remuda.edges.questions.shapes import Shape
 from remuda.edges.rest.requests.asking import Asked, Views
 from remuda.edges.rest.requests.endpoint import Endpoint, Routes
 from remuda.edges.rest.requests.paging import paged
 from remuda.runtime.roster import RmStatus, Roster
-from remuda.runtime.rows import rows
 
 # What every cluster is called unless it is named (REST-56).
 CLUSTER_NAME: Final = "kubernetes"

@@ -41,7 +41,7 @@ from remuda.core.messages.queries import (
     UsageView,
     View,
 )
-from remuda.core.messages.rows import PartitionRowsQuery
+from remuda.core.messages.rows import PartitionRowsQuery, rows
 from remuda.edges.rest.requests.asking import Asked, Views
 from remuda.edges.rest.requests.endpoint import Endpoint, Routes, Stream
 from remuda.edges.rest.requests.errors import ApiError
@@ -52,7 +52,6 @@ from remuda.edges.rest.text.scribe import written
 from remuda.edges.rest.text.units import Layout, applications, array, nodes, values
 from remuda.runtime.dumps import BUDGET_SECONDS, diagnostics
 from remuda.runtime.loop import SchedulerLoop
-from remuda.runtime.rows import rows
 
 _log = logging.getLogger("remuda.rest")
 

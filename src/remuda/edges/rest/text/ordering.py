@@ -14,10 +14,9 @@ from typing import Any, Final, TypeVar
 
 from remuda.core.messages.ask_views import RequestView
 from remuda.core.messages.queries import AskPortionQuery
-from remuda.core.messages.rows import Rows, WaitingAsks
+from remuda.core.messages.rows import Rows, WaitingAsks, rows
 from remuda.edges.rest.requests.asking import Views
 from remuda.runtime.collection import COLLECTOR
-from remuda.runtime.rows import rows
 
 T = TypeVar("T")
 
