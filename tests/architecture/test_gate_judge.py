@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from functools import partial
@@ -138,7 +139,7 @@ def test_the_unrest_of_a_machine_is_that_of_its_calibrations() -> None:
     assert samples.unrest() == pytest.approx(1.2)
 
 
-def test_what_other_processes_take_is_told_as_a_share_of_the_machine() -> None:
+def test_another_process_that_works_is_seen() -> None:
     company = Company()
     other = subprocess.Popen([sys.executable, "-c", "while True: pass"])
     try:
@@ -146,4 +147,36 @@ def test_what_other_processes_take_is_told_as_a_share_of_the_machine() -> None:
     finally:
         other.kill()
         other.wait()
-    assert company.share() <= 1
+
+
+def test_what_others_take_is_told_as_a_share_of_the_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = tmp_path / "stat"
+    now = [100.0]
+    own = [7.0]
+    monkeypatch.setattr("tools.gate.company.MACHINE", table)
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    monkeypatch.setattr("time.process_time", lambda: own[0])
+    monkeypatch.setattr("os.cpu_count", lambda: 4)
+    ticks = os.sysconf("SC_CLK_TCK")
+
+    def write(user: int, system: int, stolen: int) -> None:
+        idle = iowait = guest = 10**9
+        columns = (user, 0, system, idle, iowait, 0, 0, stolen, guest, 0)
+        table.write_text("cpu  " + " ".join(str(each * ticks) for each in columns) + "\ncpu0 1\n")
+
+    write(50, 20, 3)
+    company = Company()
+    assert company.share() == 0
+    now[0] += 10
+    own[0] += 8
+    write(57, 21, 3)
+    assert company.share() == 0
+    write(60, 22, 6)
+    assert company.share() == pytest.approx((10 + 2 + 3 - 8) / 40)
+    # Ticks may tell more than the time that passed.
+    write(100, 22, 6)
+    assert company.share() == 1
+    table.write_text("no table\n")
+    assert company.share() == 0

@@ -23,11 +23,12 @@ class Company:
     def share(self) -> float:
         """Return which part of all processors others took; 0 where the kernel does not tell it.
 
-        Time that other guests of the host took counts as theirs.
+        Time that other guests of the host took counts as theirs. The kernel counts in ticks, so the
+        sum over a few of them may be more than the time that passed: the whole machine is the most.
         """
         passed = (time.monotonic() - self._began) * (os.cpu_count() or 1)
         others = (_busy() - self._busy) - (time.process_time() - self._own)
-        return max(0.0, others / passed) if passed > 0 else 0.0
+        return min(max(0.0, others / passed), 1.0) if passed > 0 else 0.0
 
 
 def _busy() -> float:
