@@ -74,8 +74,8 @@ run: setup ## start a scheduler with a cluster to schedule, and watch it work
 IN_PARALLEL = -n $$((2 * $$($(BIN)/python -c 'import os; print(os.cpu_count())'))) --dist loadfile --no-loadscope-reorder
 
 test: setup ## run the tests (a quarter of an hour)
-	@$(BIN)/python -m pytest -m "timed and not long and not kubernetes"
-	@$(BIN)/python -m pytest -m "not long and not timed and not kubernetes" $(IN_PARALLEL)
+	@$(BIN)/python -m tools.second_try -m "timed and not long and not kubernetes"
+	@$(BIN)/python -m tools.second_try -m "not long and not timed and not kubernetes" $(IN_PARALLEL)
 
 # What uses the compiled modules (core, codecs) most: their own tests, the long random runs, of which an
 # interpreted core plays a sixth, and whole processes. All others are tests of the same Python code in both builds.
@@ -85,14 +85,14 @@ OF_THE_CORE := compiled museum property simulation unit/base unit/core unit/libr
   snapshot_command)
 
 test-compiled: compile ## compile the core and run the tests that use it
-	@PYTHONPATH=$(CURDIR)/$(COMPILED) $(BIN)/python -m pytest --build compiled -m "timed and not long and not kubernetes"
-	@PYTHONPATH=$(CURDIR)/$(COMPILED) $(BIN)/python -m pytest --build compiled $(OF_THE_CORE:%=tests/%) -m "not long and not timed and not kubernetes" $(IN_PARALLEL)
+	@PYTHONPATH=$(CURDIR)/$(COMPILED) $(BIN)/python -m tools.second_try --build compiled -m "timed and not long and not kubernetes"
+	@PYTHONPATH=$(CURDIR)/$(COMPILED) $(BIN)/python -m tools.second_try --build compiled $(OF_THE_CORE:%=tests/%) -m "not long and not timed and not kubernetes" $(IN_PARALLEL)
 
 # SERVERS=kubernetes leaves out the fake server, on which `make test` runs the same tests.
 SERVERS ?= kubernetes or not kubernetes
 
 test-kubernetes: setup ## the tests on an API server, on the real one too if `make kube` built it
-	@$(BIN)/python -m pytest tests/kubernetes/end_to_end -m "($(SERVERS)) and not long and not timed" $(IN_PARALLEL)
+	@$(BIN)/python -m tools.second_try tests/kubernetes/end_to_end -m "($(SERVERS)) and not long and not timed" $(IN_PARALLEL)
 
 check: setup ## lint, types, import contracts, house rules, licences, generated code
 	@$(BIN)/ruff check $(SOURCES)
