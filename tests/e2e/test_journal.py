@@ -103,7 +103,8 @@ def test_a_killed_process_leaves_a_journal_that_repeats(tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.remuda_rule("EXT-50", "EXT-51", "EXT-54")
 def test_a_process_that_is_killed_many_times_leaves_a_journal_that_repeats(tmp_path: Path) -> None:
-    assert killed(tmp_path, 200, 60) >= 40
+    # A journal of one MiB keeps some 30 of these segments.
+    assert killed(tmp_path, 200, 60) >= 20
 
 
 @pytest.mark.remuda_rule("EXT-50", "EXT-52", "MET-61")
