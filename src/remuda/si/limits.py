@@ -20,6 +20,10 @@ ELEMENTS_LIMIT: Final = 100_000
 # Elements, their resources, and entries of maps (types, tags, attributes) one message may carry.
 ENTRIES_LIMIT: Final = 1_000_000
 
+# Entries of maps that one element may carry. One with more than TYPES_LIMIT or TEXTS_LIMIT is
+# refused alone, but has to be unpacked for that, and an entry unpacks to 150 bytes.
+ELEMENT_ENTRIES_LIMIT: Final = 65_536
+
 # The most fields that are read in one message. Legal messages have fewer; reading one field costs
 # 0.7 us, and no other thread runs meanwhile.
 FIELDS_LIMIT: Final = 2_000_000
@@ -45,7 +49,7 @@ _ELEMENT_BYTES_MIN: Final = 2
 _ENTRY_BYTES_MIN: Final = 6
 
 # Which fields to count: field number -> the countable fields inside it.
-_Fields: TypeAlias = Mapping[int, "_Fields"]
+Fields: TypeAlias = Mapping[int, "Fields"]
 
 
 class MessageTooLargeError(ProtocolError):
@@ -59,16 +63,17 @@ class MessageTooLargeError(ProtocolError):
 class Countable(NamedTuple):
     """The fields that are counted in messages of one type: elements; elements and map entries."""
 
-    elements: _Fields
-    entries: _Fields
+    elements: Fields
+    entries: Fields
 
 
-_RESOURCE: Final[_Fields] = {1: {}}
-_ASK: Final[_Fields] = {4: _RESOURCE, 8: {}}
-_ALLOCATION: Final[_Fields] = {2: {}, 5: _RESOURCE}
-_NODE: Final[_Fields] = {3: {}, 4: _RESOURCE, 5: _RESOURCE, 6: _ALLOCATION}
-_APPLICATION: Final[_Fields] = {4: {2: {}}, 5: {}, 7: _RESOURCE}
-_RELEASES: Final[_Fields] = {1: {}, 2: {}}
+_RESOURCE: Final[Fields] = {1: {}}
+_ASK: Final[Fields] = {4: _RESOURCE, 8: {}}
+_ALLOCATION: Final[Fields] = {2: {}, 5: _RESOURCE}
+_NODE_MAPS: Final[Fields] = {3: {}, 4: _RESOURCE, 5: _RESOURCE}
+_NODE: Final[Fields] = {**_NODE_MAPS, 6: _ALLOCATION}
+_APPLICATION: Final[Fields] = {4: {2: {}}, 5: {}, 7: _RESOURCE}
+_RELEASES: Final[Fields] = {1: {}, 2: {}}
 
 ALLOCATION_REQUEST: Final = Countable(
     elements={1: {}, 4: {}, 2: _RELEASES}, entries={1: _ASK, 4: _ALLOCATION, 2: _RELEASES}
@@ -83,6 +88,11 @@ DOCUMENT: Final = Countable(elements={}, entries={3: {}})
 NEW_DOCUMENT: Final = Countable(elements={}, entries={1: DOCUMENT.entries})
 SAMPLE_FILTER: Final = Countable(elements={1: {}}, entries={2: {}})
 FLAT: Final = Countable(elements={}, entries={})
+
+# The maps of one element, by the field of its list.
+ALLOCATION_MAPS: Final[Fields] = {1: _ASK, 4: _ALLOCATION}
+APPLICATION_MAPS: Final[Fields] = {1: _APPLICATION}
+NODE_MAPS: Final[Fields] = {1: _NODE_MAPS}
 
 _TAG_LIMIT: Final = 2**32 - 1
 
@@ -116,7 +126,18 @@ def refuse_too_many(
         _refuse_beyond(data, countable.entries, entries_limit, "elements and entries of maps")
 
 
-def _refuse_beyond(data: bytes, countable: _Fields, limit: int, what: str) -> None:
+def refuse_long_element(data: memoryview, maps: Fields) -> None:
+    """Refuse an element with far more entries of maps than any may have.
+
+    Raises: MessageTooLargeError; ProtocolError, IndexError if the bytes are no protobuf message.
+    """
+    left, _ = _count(data, maps, ELEMENT_ENTRIES_LIMIT, FIELDS_LIMIT)
+    if left < 0:
+        text = f"an element has more than {ELEMENT_ENTRIES_LIMIT} entries of maps"
+        raise MessageTooLargeError(f"{text}; the message is refused")
+
+
+def _refuse_beyond(data: bytes, countable: Fields, limit: int, what: str) -> None:
     try:
         left, fields = _count(memoryview(data), countable, limit, FIELDS_LIMIT)
     except IndexError:
@@ -127,7 +148,7 @@ def _refuse_beyond(data: bytes, countable: _Fields, limit: int, what: str) -> No
         raise MessageTooLargeError(f"the message has more than {limit} {what}; split it")
 
 
-def _count(data: memoryview, countable: _Fields, left: int, fields: int) -> tuple[int, int]:
+def _count(data: memoryview, countable: Fields, left: int, fields: int) -> tuple[int, int]:
     """Return the rest of the budgets of elements and of fields; negative: one is exceeded."""
     position, end = 0, len(data)
     while position < end and left >= 0 and fields >= 0:

@@ -13,7 +13,18 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from remuda.base.errors import ProtocolError
-from remuda.si.limits import FIXED32, FIXED64, LENGTH, VARINT, varint
+from remuda.si.limits import (
+    ALLOCATION_MAPS,
+    APPLICATION_MAPS,
+    FIXED32,
+    FIXED64,
+    LENGTH,
+    NODE_MAPS,
+    VARINT,
+    Fields,
+    refuse_long_element,
+    varint,
+)
 from remuda.si.wire import varint as encoded
 
 # Elements and bytes of one slice; an element that is longer is a slice of its own.
@@ -24,27 +35,34 @@ BYTES: Final = 32 * 1024
 class Lists(NamedTuple):
     """The fields of a request that hold its elements, in the order in which they are handled.
 
-    ``inner``: those of the message in field ``wrapper``, which come last.
+    ``inner``: those of the message in field ``wrapper``, which come last. ``maps``: the maps of the
+    elements of each list.
     """
 
     outer: tuple[int, ...]
+    maps: Fields
     wrapper: int = 0
     inner: tuple[int, ...] = ()
 
 
-ALLOCATION_REQUEST: Final = Lists((4, 1), wrapper=2, inner=(2, 1))
-APPLICATION_REQUEST: Final = Lists((1, 2))
-NODE_REQUEST: Final = Lists((1,))
+ALLOCATION_REQUEST: Final = Lists((4, 1), ALLOCATION_MAPS, wrapper=2, inner=(2, 1))
+APPLICATION_REQUEST: Final = Lists((1, 2), APPLICATION_MAPS)
+NODE_REQUEST: Final = Lists((1,), NODE_MAPS)
 
 
 def slices(data: bytes, lists: Lists) -> Iterator[bytes]:
     """Yield messages that together say the same as ``data``; the first has all other fields.
 
-    Raises: ProtocolError, before the first slice, if the bytes are no protobuf message.
+    Raises: ProtocolError, before the first slice, if the bytes are no protobuf message, and
+    MessageTooLargeError for an element of too many entries.
     """
     view = memoryview(data)
     try:
         outer, others = _spans(view, 0, len(view), lists.outer, lists.wrapper)
+        for field, maps in lists.maps.items():
+            for start, end in _pairs(outer[field]):
+                if end - start > BYTES:
+                    refuse_long_element(view[slice(*_content(view, start, end))], maps)
         inner: dict[int, array[int]] = {}
         for start, end in _pairs(outer.pop(lists.wrapper, array("Q"))):
             found, _ = _spans(view, *_content(view, start, end), lists.inner)
@@ -52,9 +70,11 @@ def slices(data: bytes, lists: Lists) -> Iterator[bytes]:
                 inner.setdefault(field, array("Q")).extend(spans)
     except IndexError:
         raise ProtocolError("the message ends in the middle of a field") from None
-    first = b"".join([view[start:end] for start, end in _pairs(others)])
+    first = bytearray()
+    for start, end in _pairs(others):
+        first += view[start:end]
     if first:
-        yield first
+        yield bytes(first)
     for field in lists.outer:
         yield from _batches(view, outer.get(field, array("Q")))
     tag = encoded(lists.wrapper << 3 | LENGTH)
@@ -87,6 +107,8 @@ def _spans(
 ) -> tuple[dict[int, array[int]], array[int]]:
     """Return where the fields of each list begin and end, and where all other fields do.
 
+    Other fields that follow each other are one span: a message may have a million of them.
+
     Raises: IndexError for a message that ends early, ProtocolError for one that is none.
     """
     found: dict[int, array[int]] = {field: array("Q") for field in (*lists, wrapper) if field}
@@ -106,9 +128,15 @@ def _spans(
             raise ProtocolError(f"the message has a field of unknown wire type {kind}")
         if position > end:
             raise IndexError
-        spans = found.get(tag >> 3, others) if kind == LENGTH else others
-        spans.append(start)
-        spans.append(position)
+        spans = found.get(tag >> 3) if kind == LENGTH else None
+        if spans is not None:
+            spans.append(start)
+            spans.append(position)
+        elif others and others[-1] == start:
+            others[-1] = position
+        else:
+            others.append(start)
+            others.append(position)
     return found, others
 
 
