@@ -15,7 +15,7 @@ from remuda.core.model.partition import Partition
 from remuda.core.pending.asks import move_group, reclassify
 
 # How many asks are moved singly to their class queues at a time, and the pause before the next.
-PORTION: Final = 1_024
+PORTION: Final = 256
 PAUSE_NS: Final = 1_000_000
 
 
