@@ -42,9 +42,9 @@ etcd: setup ## what the lease of two schedulers and its tests need: a library an
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements-etcd.lock
 	@echo "etcd: the tests of the lease run now"
 
-study: setup ## what studies on a Dask cluster and their tests need: a library
+study: setup ## what studies on a Dask cluster, Parquet files and their tests need: two libraries
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements-study.lock
-	@echo "study: the tests of studies on a cluster run now"
+	@echo "study: the tests of studies on a cluster and of Parquet files run now"
 
 kube: setup ## build a real API server to test against (once, 5 to 10 minutes on Debian; cached)
 	@$(BIN)/python -m tools.kube

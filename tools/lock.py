@@ -36,7 +36,7 @@ HEADERS: Final = {
     SERVE: "# Of requirements.lock, what a plain installation needs.\n",
     KUBERNETES: "# Of requirements.lock, what an installation for Kubernetes needs.\n",
     LDAP: "# What the LDAP resolver needs beyond requirements.lock, by exact version and hash.\n",
-    STUDY: "# What studies on a Dask cluster need beyond requirements.lock.\n",
+    STUDY: "# What studies on a Dask cluster, and Parquet files, need beyond requirements.lock.\n",
     ETCD: "# What the lease in etcd and its tests need beyond requirements.lock.\n",
     KUBE: "# What `make kube` fetches: programs that were published as Python packages.\n",
     BROWSER: "# What `make browser` installs: the library that drives a browser.\n",
@@ -107,7 +107,10 @@ def main() -> int:
             *project["optional-dependencies"]["kubernetes"],
         ],
         LDAP: project["optional-dependencies"]["ldap"],
-        STUDY: project["optional-dependencies"]["dask"],
+        STUDY: [
+            *project["optional-dependencies"]["dask"],
+            *project["optional-dependencies"]["parquet"],
+        ],
         ETCD: [
             *project["optional-dependencies"]["etcd"],
             *described["dependency-groups"]["etcd"],

@@ -101,6 +101,7 @@ OPTIONAL = {
     "edges/issuers/keys.py": {"cryptography", "jwt"},
     "edges/issuers/signed.py": {"jwt"},
     "sim/charts.py": {"matplotlib"},
+    "study/parquet.py": {"pyarrow"},
     "runtime/users/ldap_child.py": {"bonsai"},
 }
 
@@ -150,8 +151,9 @@ def test_the_lease_in_etcd_has_a_lock_of_its_own_that_agrees_with_the_others() -
     }
 
 
-def test_studies_on_a_cluster_have_a_lock_of_their_own_that_agrees_with_the_others() -> None:
-    wanted = {canonical(item) for item in PROJECT["project"]["optional-dependencies"]["dask"]}
+def test_what_few_studies_need_has_a_lock_of_its_own_that_agrees_with_the_others() -> None:
+    extras = PROJECT["project"]["optional-dependencies"]
+    wanted = {canonical(item) for extra in ("dask", "parquet") for item in extras[extra]}
     assert wanted - locked(STUDY_LOCK).keys() == set()
     assert wanted & locked().keys() == set()
     shared = locked(STUDY_LOCK).keys() & locked().keys()
@@ -166,7 +168,7 @@ def test_what_needs_a_real_api_server_is_where_make_test_kubernetes_looks() -> N
     folder = ROOT / "tests/kubernetes/end_to_end"
     assert marked
     assert [path for path in marked if path.parent != folder] == []
-    assert f"pytest {folder.relative_to(ROOT)} " in (ROOT / "Makefile").read_text()
+    assert f"tools.second_try {folder.relative_to(ROOT)} " in (ROOT / "Makefile").read_text()
 
 
 def test_what_make_kube_fetches_has_a_lock_of_its_own() -> None:

@@ -40,9 +40,7 @@ def test_what_failed_once_is_tried_alone_and_named(
     assert [name.rpartition("::")[2] for name in told] == ["test_it[once]"]
 
 
-def test_what_fails_twice_fails_the_run(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_what_fails_twice_fails_the_run(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     result, runs = run(tmp_path, {"once": 1, "always": 9})
     assert (result, runs) == (1, {"once": 2, "always": 2})
     assert "FAILED ONCE" not in capfd.readouterr().out

@@ -57,8 +57,8 @@ _READ: Final = {
     "zict": "BSD-3-Clause",
 }
 
-# Libraries of the extras `dask`, `etcd`, `ldap` and `otel`, which `make setup` does not install; a
-# person read their metadata.
+# Libraries of the extras `dask`, `etcd`, `ldap`, `otel` and `parquet`, which `make setup` does not
+# install; a person read their metadata.
 NOT_INSTALLED: Final = {
     "bonsai": "MIT",
     "cloudpickle": "BSD-3-Clause",
@@ -82,6 +82,7 @@ NOT_INSTALLED: Final = {
     "partd": "BSD-3-Clause",
     "pbr": "Apache-2.0",
     "psutil": "BSD-3-Clause",
+    "pyarrow": "Apache-2.0",
     "tblib": "BSD-2-Clause",
     "toolz": "BSD-3-Clause",
     "tornado": "Apache-2.0",

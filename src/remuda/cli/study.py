@@ -20,6 +20,8 @@ Examples:
 
   remuda study study.yaml --output result --dask tcp://10.0.0.1:8786
 
+  remuda study study.yaml --output result --parquet
+
   remuda study study.yaml --output result --list
 """
 
@@ -54,6 +56,14 @@ def study(
             "have the same version of remuda with its extra 'dask'. Results do not depend on it.",
         ),
     ] = None,
+    parquet: Annotated[
+        bool,
+        typer.Option(
+            "--parquet",
+            help="Write each table as a Parquet file, too, with the types of its columns (extra "
+            "'parquet').",
+        ),
+    ] = False,
     list_: Annotated[
         bool, typer.Option("--list", help="Check the study, list its runs, and play none.")
     ] = False,
@@ -75,8 +85,12 @@ def study(
         if workers is not None:
             raise UsageError("--workers: with --dask the cluster decides; leave one of both out")
         require("dask", "--dask", "distributed")
+    if parquet:
+        require("parquet", "--parquet", "pyarrow")
     with runs_bar(sys.stderr) as progress:
-        found = run_study(file, output, workers=workers, dask=dask, progress=progress)
+        found = run_study(
+            file, output, workers=workers, dask=dask, parquet=parquet, progress=progress
+        )
     for table in summary(found.study, found.results, found.comparisons):
         show_table(table, sys.stdout)
     done = len(found.results) - found.played

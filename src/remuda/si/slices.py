@@ -9,7 +9,7 @@ is handled (SI-3).
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from remuda.base.errors import ProtocolError
@@ -59,10 +59,7 @@ def slices(data: bytes, lists: Lists) -> Iterator[bytes]:
     view = memoryview(data)
     try:
         outer, others = _spans(view, 0, len(view), lists.outer, lists.wrapper)
-        for field, maps in lists.maps.items():
-            for start, end in _pairs(outer[field]):
-                if end - start > BYTES:
-                    refuse_long_element(view[slice(*_content(view, start, end))], maps)
+        _refuse_long_elements(view, outer, lists.maps)
         inner: dict[int, array[int]] = {}
         for start, end in _pairs(outer.pop(lists.wrapper, array("Q"))):
             found, _ = _spans(view, *_content(view, start, end), lists.inner)
@@ -70,17 +67,26 @@ def slices(data: bytes, lists: Lists) -> Iterator[bytes]:
                 inner.setdefault(field, array("Q")).extend(spans)
     except IndexError:
         raise ProtocolError("the message ends in the middle of a field") from None
-    first = bytearray()
-    for start, end in _pairs(others):
-        first += view[start:end]
-    if first:
-        yield bytes(first)
+    if others:
+        yield b"".join([view[start:end] for start, end in _pairs(others)])
     for field in lists.outer:
         yield from _batches(view, outer.get(field, array("Q")))
     tag = encoded(lists.wrapper << 3 | LENGTH)
     for field in lists.inner:
         for part in _batches(view, inner.get(field, array("Q"))):
             yield tag + encoded(len(part)) + part
+
+
+def _refuse_long_elements(view: memoryview, lists: Mapping[int, array[int]], maps: Fields) -> None:
+    """Refuse the message for an element with far more entries of maps than any may have.
+
+    Raises: as ``refuse_long_element``.
+    """
+    for field, of_element in maps.items():
+        for start, end in _pairs(lists[field]):
+            if end - start > BYTES:
+                begin, last = _content(view, start, end)
+                refuse_long_element(view[begin:last], of_element)
 
 
 def _batches(view: memoryview, spans: array[int]) -> Iterator[bytes]:

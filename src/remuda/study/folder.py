@@ -66,32 +66,40 @@ class Folder:
     def keep(self, run: Run, result: Content) -> None:
         """Write the result of a run. Raises: RemudaError. Implements: EXT-59."""
         text = json.dumps(result, ensure_ascii=False, separators=(",", ":"))
-        _replace(self._place(run), text + "\n")
+        _replace(self._place(run), f"{text}\n".encode())
 
-    def write(self, name: str, text: str) -> None:
+    def write(self, name: str, content: bytes) -> None:
         """Write a file made of the results. Raises: RemudaError."""
-        _replace(self.directory / name, text)
+        _replace(self.directory / name, content)
+
+    def remove(self, name: str) -> None:
+        """Remove a file made of earlier results, if it is there. Raises: RemudaError."""
+        place = self.directory / name
+        try:
+            place.unlink(missing_ok=True)
+        except OSError as error:
+            raise RemudaError(
+                f"--output: cannot remove {place}: {error.strerror or error}"
+            ) from None
 
     def _place(self, run: Run) -> Path:
         return self._runs / f"{run.run_id}.json"
 
 
-def _replace(place: Path, text: str) -> None:
+def _replace(place: Path, content: bytes) -> None:
     """Write a file so that it is there whole or not at all. Raises: RemudaError."""
     try:
-        _write(place, text)
+        _write(place, content)
     except OSError as error:
         what = f"--output: cannot write {place}: {error.strerror or error}"
         raise RemudaError(f"{what}; start the study again when that is mended") from None
 
 
-def _write(place: Path, text: str) -> None:
+def _write(place: Path, content: bytes) -> None:
     """Write a file and move it to its place. Raises: OSError."""
-    with NamedTemporaryFile(
-        "w", dir=place.parent, encoding="utf-8", newline="\n", prefix=_UNFINISHED, delete=False
-    ) as file:
+    with NamedTemporaryFile(dir=place.parent, prefix=_UNFINISHED, delete=False) as file:
         try:
-            file.write(text)
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         except BaseException:

@@ -76,12 +76,14 @@ def run_study(
     *,
     workers: int | None = None,
     dask: str | None = None,
+    parquet: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> StudyResult:
     """Play the runs of a study that are not finished, compare all and write the files.
 
     ``workers``: processes, None for as many as this process may use cores. ``dask``: the address
-    of a Dask scheduler whose cluster plays the runs instead. ``progress`` is told how many of the
+    of a Dask scheduler whose cluster plays the runs instead. ``parquet``: write each table as a
+    Parquet file, too (extra ``parquet``). ``progress`` is told how many of the
     runs to be played now are finished, first that none is.
 
     Raises: UsageError, ConfigError, before anything is played if a file is wrong; RemudaError, if
@@ -105,8 +107,8 @@ def run_study(
             progress(number, len(missing))
     results = [_result(folder, run) for run in runs]
     comparisons = compare(study, values_of(results))
-    _write(folder, results, comparisons)
-    folder.write(report.REPORT, report.page(study, results, comparisons))
+    _write(folder, results, comparisons, parquet=parquet)
+    folder.write(report.REPORT, report.page(study, results, comparisons).encode())
     return StudyResult(study, folder.directory, tuple(results), tuple(comparisons), len(missing))
 
 
@@ -145,7 +147,19 @@ def _result(folder: Folder, run: Run) -> Content:
     return result
 
 
-def _write(folder: Folder, results: Sequence[Content], comparisons: Sequence[Comparison]) -> None:
-    folder.write(tables.RUNS, tables.runs_text(results))
-    folder.write(tables.QUEUES, tables.queues_text(results))
-    folder.write(tables.COMPARISONS, tables.comparisons_text(comparisons))
+def _write(
+    folder: Folder,
+    results: Sequence[Content],
+    comparisons: Sequence[Comparison],
+    *,
+    parquet: bool,
+) -> None:
+    """Write the tables; a Parquet file of an earlier time says nothing about these results."""
+    for sheet in tables.sheets(results, comparisons):
+        folder.write(f"{sheet.name}.csv", tables.csv_text(sheet).encode())
+        if parquet:
+            from remuda.study.parquet import packed  # noqa: PLC0415 - in an extra
+
+            folder.write(f"{sheet.name}.parquet", packed(sheet))
+        else:
+            folder.remove(f"{sheet.name}.parquet")

@@ -1,12 +1,13 @@
-"""The results of a study as tables: CSV files, and the one on the terminal."""
+"""The results of a study as tables: those of files, and the one on the terminal."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
+from remuda.base.message import message
 from remuda.sim.results import plain_cell
 from remuda.sim.wording import Table, unit_of
 from remuda.study.comparison import Comparison, Estimate, values_of
@@ -14,17 +15,39 @@ from remuda.study.figures import Content
 from remuda.study.measures import COUNT, MEASURES, PART, SECONDS, Measure
 from remuda.study.plan import Study
 
-RUNS: Final = "runs.csv"
-QUEUES: Final = "queues.csv"
-COMPARISONS: Final = "comparisons.csv"
-
 _NAMES: Final = ("trace", "configuration", "variant", "seed")
 _QUEUE_COLUMNS: Final = ("tasks", "placed", "wait_mean", "share", "shortfall")
 # What the terminal shows.
 _SHOWN: Final = ("wait_mean", "wait_p95", "slowdown_mean", "utilisation", "shortfall")
 
 
-def runs_text(results: Sequence[Content]) -> str:
+@message
+class Sheet:
+    """A table of a file: its name without an ending, its columns, and its rows.
+
+    A cell is a text, a number, or None if there is none.
+    """
+
+    name: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[object]]
+
+
+def sheets(results: Sequence[Content], comparisons: Sequence[Comparison]) -> list[Sheet]:
+    """Return the tables of the files of a study."""
+    return [_runs(results), _queues(results), _comparisons(comparisons)]
+
+
+def csv_text(sheet: Sheet) -> str:
+    """Return a table as CSV."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(sheet.columns)
+    writer.writerows([_cell(value) for value in row] for row in sheet.rows)
+    return text.getvalue()
+
+
+def _runs(results: Sequence[Content]) -> Sheet:
     """Return a row for each run."""
     keys = [measure.key for measure in MEASURES]
     head = (*_NAMES, "run", "resource", "tasks", "placed", "node_failures", *keys, "decisions")
@@ -34,33 +57,33 @@ def runs_text(results: Sequence[Content]) -> str:
         names = [result[name] for name in (*_NAMES, "id", "resource")]
         counts = [result[name] for name in ("tasks", "placed", "node_failures")]
         rows.append([*names, *counts, *(measures[key] for key in keys), result["decisions"]])
-    return _text(head, rows)
+    return Sheet("runs", head, rows)
 
 
-def queues_text(results: Sequence[Content]) -> str:
+def _queues(results: Sequence[Content]) -> Sheet:
     """Return a row for each queue of each run."""
     rows = [
         [*(result[name] for name in _NAMES), path, *(_mapping(queue)[k] for k in _QUEUE_COLUMNS)]
         for result in results
         for path, queue in _mapping(result["queues"]).items()
     ]
-    return _text((*_NAMES, "queue", *_QUEUE_COLUMNS), rows)
+    return Sheet("queues", (*_NAMES, "queue", *_QUEUE_COLUMNS), rows)
 
 
-def comparisons_text(comparisons: Sequence[Comparison]) -> str:
+def _comparisons(comparisons: Sequence[Comparison]) -> Sheet:
     """Return a row for each measure of each alternative, compared with the baseline."""
     head = (
         *("trace", "configuration", "variant", "measure", "unit", "seeds"),
         *("baseline", "value", "difference", "low", "high"),
         *("better", "worse", "sign_p", "verdict"),
     )
-    return _text(head, [_comparison(each) for each in comparisons])
+    return Sheet("comparisons", head, [_comparison(each) for each in comparisons])
 
 
 def _comparison(each: Comparison) -> list[object]:
     difference = each.difference
     half = difference.half
-    low, high = ("", "") if half is None else (difference.mean - half, difference.mean + half)
+    low, high = (None, None) if half is None else (difference.mean - half, difference.mean + half)
     names = [each.trace, each.alternative.configuration, each.alternative.variant]
     what = [each.measure.key, each.measure.unit, difference.seeds]
     values = [each.baseline.mean, each.value.mean, difference.mean, low, high]
@@ -117,14 +140,6 @@ def interval(measure: Measure, estimate: Estimate) -> str:
     if half is None:
         return wording(measure, mean)
     return f"{wording(measure, mean)} \u00b1 {wording(measure, half, like=mean)}"
-
-
-def _text(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(head)
-    writer.writerows([_cell(value) for value in row] for row in rows)
-    return text.getvalue()
 
 
 def _cell(value: object) -> str:
