@@ -1,14 +1,13 @@
 """The command ``remuda kubernetes``: the shim, and commands of its own.
 
 ``admission`` completes and checks objects before the API server stores them. ``doctor`` says what
-is wrong with a cluster. ``manifests`` prints the objects of an installation. ``predicates`` answers
-recorded questions as the shim's filters would: for tests, and to see from a bug report why a node
-was refused.
+is wrong with a cluster. ``shadow`` says what would be decided in one. ``manifests`` prints the
+objects of an installation. ``predicates`` answers recorded questions as the shim's filters would:
+for tests, and to see from a bug report why a node was refused.
 """
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,12 +22,13 @@ from remuda.base.addresses import parse_address
 from remuda.base.errors import UsageError
 from remuda.cli.extras import require
 from remuda.edges.addresses import address_text
+from remuda_kubernetes.looking import DOCTOR_EXAMPLES, SHADOW_EXAMPLES, doctor, shadow
+from remuda_kubernetes.options import Context, Kubeconfig, Namespace
 
 _HELP: Final = {"help_option_names": ["-h", "--help"]}
 # The name that stands for standard input.
 _STDIN: Final = "-"
 _VALUES_BYTES: Final = 2**20
-_ACCOUNT: Final = re.compile(r"[a-z0-9][-a-z0-9.]{0,252}/[a-z0-9][-a-z0-9.]{0,252}", re.ASCII)
 
 _EXAMPLES: Final = """
 Examples:
@@ -40,6 +40,7 @@ Examples:
   remuda kubernetes admission               check objects before they are kept
   remuda kubernetes doctor                  what is wrong with a cluster
   remuda kubernetes manifests               what an installation consists of
+  remuda kubernetes shadow                  what it would decide here
   remuda kubernetes predicates FILE.jsonl   why nodes refuse pods
   remuda kubernetes predicates --help       the form of its lines
 """
@@ -60,17 +61,6 @@ Examples:
   remuda kubernetes admission --url https://10.0.0.7:9443
 """
 
-
-_DOCTOR_EXAMPLES: Final = """
-Examples:
-
-\b
-  remuda kubernetes doctor
-  remuda kubernetes doctor --kube-context production --namespace batch
-  remuda kubernetes doctor --service-account yunikorn/remuda
-  remuda kubernetes doctor --output json
-"""
-
 _MANIFESTS_EXAMPLES: Final = """
 Examples:
 
@@ -78,13 +68,6 @@ Examples:
   remuda kubernetes manifests | kubectl apply -f -
   remuda kubernetes manifests --values mine.yaml --namespace batch
 """
-
-
-class _Output(Enum):
-    """Who reads the findings."""
-
-    TEXT = "text"
-    JSON = "json"
 
 
 class _FailurePolicy(Enum):
@@ -103,32 +86,6 @@ app: Final = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-_Kubeconfig = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        envvar="REMUDA_KUBECONFIG",
-        help="How to reach the API server; without it KUBECONFIG, then ~/.kube/config, then the"
-        " service account of the pod.",
-    ),
-]
-_Context = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME",
-        envvar="REMUDA_KUBE_CONTEXT",
-        help="Context of that file; by default its current one.",
-    ),
-]
-_Namespace = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME",
-        envvar="REMUDA_NAMESPACE",
-        help="Namespace of the shim's ConfigMaps and lease; by default that of its pod, else"
-        " yunikorn.",
-    ),
-]
 _Scheduler = Annotated[
     str | None,
     typer.Option(
@@ -189,9 +146,9 @@ _RmId = Annotated[
 def _root(
     context: typer.Context,
     *,
-    kubeconfig: _Kubeconfig = None,
-    kube_context: _Context = "",
-    namespace: _Namespace = "",
+    kubeconfig: Kubeconfig = None,
+    kube_context: Context = "",
+    namespace: Namespace = "",
     scheduler: _Scheduler = None,
     embedded: _Embedded = False,
     grpc_address: _GrpcAddress = "127.0.0.1:9079",
@@ -262,9 +219,9 @@ def predicates(
 @app.command(epilog=_ADMISSION_EXAMPLES)
 def admission(
     *,
-    kubeconfig: _Kubeconfig = None,
-    kube_context: _Context = "",
-    namespace: _Namespace = "",
+    kubeconfig: Kubeconfig = None,
+    kube_context: Context = "",
+    namespace: Namespace = "",
     webhook_address: Annotated[
         str,
         typer.Option(
@@ -347,58 +304,6 @@ def admission(
     )
 
 
-@app.command(epilog=_DOCTOR_EXAMPLES)
-def doctor(
-    *,
-    kubeconfig: _Kubeconfig = None,
-    kube_context: _Context = "",
-    namespace: _Namespace = "",
-    service_account: Annotated[
-        str,
-        typer.Option(
-            metavar="NAMESPACE/NAME",
-            help="Account whose rights to schedule are checked; by default those of what is"
-            " installed, or your own if nothing is.",
-        ),
-    ] = "",
-    pods: Annotated[
-        int, typer.Option(min=0, max=1_000_000, metavar="COUNT", help="Look at so many pods.")
-    ] = 5_000,
-    output: Annotated[_Output, typer.Option(help="For people, or for programs.")] = _Output.TEXT,
-) -> None:
-    """Say what is wrong with a cluster, without changing it.
-
-    It looks at versions, permissions, configuration, what is installed, and
-    pods. It only reads, and asks the API server who may do what.
-
-    Exit code 0: there are no errors; 1: there are; 2: the command line or a
-    file is wrong, or the API server does not answer.
-    """
-    if service_account and not _ACCOUNT.fullmatch(service_account):
-        raise UsageError(
-            f"--service-account is {service_account!r:.80}; write NAMESPACE/NAME, such as"
-            " yunikorn/remuda"
-        )
-    needed = ("cryptography", "lightkube", "httpx2")
-    require("kubernetes", "remuda kubernetes doctor", *needed)
-    from remuda_kubernetes.doctor.run import Options, examine  # noqa: PLC0415 - keeps help fast
-    from remuda_kubernetes.packaging.values import checked_namespace  # noqa: PLC0415 - see above
-
-    text, errors = examine(
-        Options(
-            kubeconfig=kubeconfig,
-            kubeconfig_context=kube_context,
-            namespace=checked_namespace(namespace) if namespace else "",
-            pods=pods,
-            account=service_account,
-            json=output is _Output.JSON,
-        )
-    )
-    sys.stdout.write(text)
-    if errors:
-        raise typer.Exit(1)
-
-
 @app.command(epilog=_MANIFESTS_EXAMPLES)
 def manifests(
     *,
@@ -430,6 +335,10 @@ def manifests(
         with _opened(values, "name a file with values of the Helm chart") as stream:
             chosen = read_values(stream.read(_VALUES_BYTES + 1), str(values))
     sys.stdout.write(yaml_text(included(chosen, checked_namespace(namespace))))
+
+
+app.command(epilog=DOCTOR_EXAMPLES)(doctor)
+app.command(epilog=SHADOW_EXAMPLES)(shadow)
 
 
 def _schedulers(text: str) -> str:

@@ -20,13 +20,12 @@ from remuda.base.errors import RemudaError
 from remuda.si.pb import si_pb2 as si
 from remuda.si.predicates import NodesPredicatesItem, NodesPredicatesItemResult
 from remuda.si.wire import Response
-from remuda_kubernetes.api.calls import Calls
-from remuda_kubernetes.api.events import Events
 from remuda_kubernetes.figures import Figures
 from remuda_kubernetes.link.session import SchedulerLink
 from remuda_kubernetes.objects.changes import Change
 from remuda_kubernetes.objects.outcomes import Outcome
 from remuda_kubernetes.objects.pods import PodCondition
+from remuda_kubernetes.ports import Doing, Posting
 from remuda_kubernetes.shim.effects import (
     AnnotatePod,
     BindPod,
@@ -69,12 +68,12 @@ class Service:
         calls, events: the ways to the API server.
     """
 
-    def __init__(self, shim: Shim, calls: Calls, events: Events) -> None:
+    def __init__(self, shim: Shim, calls: Doing, events: Posting) -> None:
         self.shim: Final = shim
         self.figures: Final = Figures()
         self.scheduler_problem = "not registered yet"
-        self._calls: Final = calls
-        self._events: Final = events
+        self._calls: Final[Doing] = calls
+        self._events: Final[Posting] = events
         self._link: SchedulerLink | None = None
         self._held: Final = _Held()
         self._loop: Final = asyncio.get_running_loop()
@@ -259,7 +258,7 @@ class Service:
             await self._link.close()
 
 
-async def _carry_out(calls: Calls, call: Call) -> Outcome:
+async def _carry_out(calls: Doing, call: Call) -> Outcome:
     """Make a call to the API server."""
     match call:
         case BindPod():
@@ -288,7 +287,7 @@ async def _carry_out(calls: Calls, call: Call) -> Outcome:
 
 
 async def _carry_out_about_others(
-    calls: Calls, call: BindVolume | SelectNode | ReadObject
+    calls: Doing, call: BindVolume | SelectNode | ReadObject
 ) -> Outcome:
     """Make a call that is not about a pod."""
     match call:

@@ -121,7 +121,7 @@ def _maps(state: State) -> tuple[ConfigMap | None, ConfigMap | None]:
 
 def _tell(state: State, found: Configuration, about: KubernetesObject | None) -> None:
     """Use the settings, and tell the findings on a ConfigMap."""
-    state.settings = found.settings
+    state.settings = state.adapt(found.settings)
     if not isinstance(about, ConfigMap):
         return
     if found.findings:

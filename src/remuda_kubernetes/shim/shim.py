@@ -25,7 +25,8 @@ from remuda_kubernetes.shim import (
 from remuda_kubernetes.shim.dump import dump
 from remuda_kubernetes.shim.effects import Effect
 from remuda_kubernetes.shim.judging import Judge
-from remuda_kubernetes.shim.state import Phase, State
+from remuda_kubernetes.shim.records import Task
+from remuda_kubernetes.shim.state import Adapt, Phase, State
 from remuda_kubernetes.shim.states import TaskState
 from remuda_kubernetes.shim.waiting import Waiting
 from remuda_kubernetes.translation.settings import Settings
@@ -38,10 +39,16 @@ class Shim:
         settings: what counts before any ConfigMap was read.
         rm_id: the name of this resource manager for the scheduler; "" takes service.clusterId.
         namespace: where the shim itself runs, with its ConfigMaps.
+        adapt: returns the settings that count in place of those that were read.
     """
 
-    def __init__(self, settings: Settings, rm_id: str, namespace: str) -> None:
+    def __init__(
+        self, settings: Settings, rm_id: str, namespace: str, *, adapt: Adapt | None = None
+    ) -> None:
         self._state = State(settings, rm_id, namespace)
+        if adapt is not None:
+            self._state.adapt = adapt
+            self._state.settings = adapt(settings)
         self._judge = Judge(self._state)
         self._waiting = Waiting(self._state)
 
@@ -180,6 +187,21 @@ class Shim:
         for task in self._state.tasks.values():
             counts[task.state.value] += 1
         return counts
+
+    def task(self, uid: str) -> Task | None:
+        """Return what is known of a pod of ours, not to be changed; None if it is none."""
+        return self._state.tasks.get(uid)
+
+    def why(self, uid: str) -> str:
+        """Return why a pod of ours has no node yet, for people; "" if there is nothing to say."""
+        task = self._state.tasks.get(uid)
+        if task is None:
+            return ""
+        if task.state is TaskState.ASKED:
+            return self._waiting.message(task)
+        if task.state is TaskState.WAITING:
+            return f"its application is {task.application.state.value.lower()}"
+        return ""
 
     def dump(self) -> dict[str, Any]:
         """Return what the shim knows, for people who look for a fault."""

@@ -22,6 +22,7 @@ SECOND: Final = 1_000_000_000
 _BETWEEN_NS: Final = 1_000_000
 
 Then: TypeAlias = Callable[[Outcome], None]
+Adapt: TypeAlias = Callable[[Settings], Settings]
 
 
 class Phase(Enum):
@@ -36,16 +37,22 @@ class Phase(Enum):
     LOST = "lost"
 
 
+def _as_read(settings: Settings) -> Settings:
+    return settings
+
+
 class State:
     """All that the shim knows. Only the parts of this package change it.
 
     ``tasks``: by uid of the pod. ``foreign``: uids of pods of others whose room the scheduler was
-    told of. ``placed``: nodes the scheduler knows. ``namespace``: where the shim itself is.
-    ``now_ns``: of the moment; never goes back.
+    told of. ``placed``: nodes the scheduler knows. ``adapt``: returns the settings that count in
+    place of those that were read. ``namespace``: where the shim itself is. ``now_ns``: of the
+    moment; never goes back.
     """
 
     def __init__(self, settings: Settings, rm_id: str, namespace: str) -> None:
         self.settings = settings
+        self.adapt: Adapt = _as_read
         self.namespace = namespace
         self.rm_id = rm_id
         self.phase = Phase.SYNCING
