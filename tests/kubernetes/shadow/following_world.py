@@ -1,4 +1,4 @@
-"""A world whose pods somebody else binds, and a shadow that follows it; time is what a test says."""
+"""A world whose pods somebody else binds, and a shadow of it; time is what a test says."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from remuda_kubernetes.objects.metadata import KubernetesObject
 from remuda_kubernetes.objects.outcomes import Outcome, Result
 from remuda_kubernetes.objects.pods import Pod
 from remuda_kubernetes.shadow.following import adapted
-from remuda_kubernetes.shadow.ledger import Example, Kind as Found, Ledger
+from remuda_kubernetes.shadow.ledger import Example, Ledger
+from remuda_kubernetes.shadow.ledger import Kind as Found
 from remuda_kubernetes.shadow.truth import Truth, queue_of
 from remuda_kubernetes.shim.effects import BindPod, DeletePod, Effect, EvictPod, FailPod, PostEvent
 from remuda_kubernetes.shim.shim import Shim

@@ -1,0 +1,290 @@
+"""`remuda kubernetes shadow` tells each kind of difference, and writes nothing."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from remuda_kubernetes.testing.hollow import HollowCluster
+from tests.kubernetes.end_to_end.calls import Api
+from tests.kubernetes.end_to_end.cluster import Cluster
+from tests.kubernetes.end_to_end.manifests import HOST, node_manifest
+from tests.kubernetes.end_to_end.servers import FakeServer, Server
+from tests.kubernetes.end_to_end.shadowing import CHARGE, COMMAND, PODS, Charge, Shadow, until
+
+PREEMPTING = {"preemption.delay": "10ms"}
+QUEUES = yaml.safe_dump(
+    {
+        "partitions": [
+            {
+                "name": "default",
+                "placementrules": [{"name": "provided"}],
+                "queues": [
+                    {
+                        "name": "root",
+                        "submitacl": "*",
+                        "queues": [
+                            {"name": "same"},
+                            {"name": "another"},
+                            {"name": "early"},
+                            {"name": "large"},
+                            {"name": "away"},
+                            {"name": "small", "resources": {"max": {"vcore": 1}}},
+                            {"name": "low", "properties": PREEMPTING},
+                            {
+                                "name": "high",
+                                "properties": PREEMPTING,
+                                "resources": {"guaranteed": {"vcore": 2}},
+                            },
+                        ],
+                    }
+                ],
+            }
+        ]
+    }
+)
+# Nodes that only pods which name them get.
+TIGHT = "n3"
+
+
+class Recorded:
+    """Passes requests on to the fake server, and keeps what the shadow asked for."""
+
+    def __init__(self, inner: Any) -> None:
+        self.asked: list[tuple[str, str]] = []
+        self._inner = inner
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        agent = dict(scope.get("headers", ())).get(b"user-agent", b"")
+        if agent.startswith(b"remuda-kubernetes"):
+            self.asked.append((scope["method"], scope["path"]))
+        await self._inner(scope, receive, send)
+
+
+@pytest.fixture(scope="module")
+def charge(empty_server: Server) -> Iterator[Charge]:
+    """A cluster of three nodes, whose scheduler is the test."""
+    nodes = [node_manifest(name) for name in ("n1", "n2")]
+    nodes.append(node_manifest(TIGHT, cpu="2"))
+    with Api(empty_server.kubeconfig) as api, HollowCluster(empty_server.kubeconfig, nodes=nodes):
+        until("the nodes are ready", lambda: ready(api) == ["n1", "n2", TIGHT])
+        yield Charge(api)
+
+
+def ready(api: Api) -> list[str]:
+    """The nodes without a taint."""
+    found = api.get("/api/v1/nodes")["items"]
+    return sorted(each["metadata"]["name"] for each in found if not each["spec"].get("taints"))
+
+
+@pytest.fixture(scope="module")
+def shadow(
+    charge: Charge, empty_server: Server, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Shadow]:
+    """A shadow of that cluster, for all tests."""
+    folder = tmp_path_factory.mktemp("shadow")
+    queues = folder / "queues.yaml"
+    queues.write_text(QUEUES)
+    options = (f"--scheduler-name={CHARGE}", f"--queue-file={queues}", "--grace=300ms")
+    with Shadow(empty_server.kubeconfig, folder, *options) as running:
+        yield running
+
+
+def on(*nodes: str) -> dict[str, Any]:
+    """The part of a spec by which a pod may run on these nodes only."""
+    terms = [{"matchExpressions": [{"key": HOST, "operator": "In", "values": list(nodes)}]}]
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+    return {"affinity": {"nodeAffinity": required}}
+
+
+@pytest.mark.remuda_rule("EXT-168", "EXT-171")
+def test_the_same_node(charge: Charge, shadow: Shadow) -> None:
+    charge.pod("same", "root.same", spec=on("n2"))
+    charge.bind("same", "n2")
+    until("it is compared", lambda: shadow.kinds("root.same") == {"same_node": 1})
+    example = shadow.example("same_node", "root.same")
+    assert (example["pod"], example["there"], example["here"]) == ("default/same", "n2", "n2")
+
+
+@pytest.mark.remuda_rule("EXT-171")
+def test_first_earlier_then_another_node(charge: Charge, shadow: Shadow) -> None:
+    charge.pod("another", "root.another", spec=on("n1", "n2"))
+    until("it is decided", lambda: shadow.kinds("root.another") == {"earlier": 1})
+    here = shadow.example("earlier", "root.another")["here"]
+    there = {"n1": "n2", "n2": "n1"}[here]
+    charge.bind("another", there)
+    until("it is compared", lambda: shadow.kinds("root.another") == {"another_node": 1})
+    example = shadow.example("another_node", "root.another")
+    assert (example["there"], example["here"]) == (there, here)
+    assert example["ahead_seconds"] > 0
+
+
+@pytest.mark.remuda_rule("EXT-171")
+def test_later_for_want_of_a_node(charge: Charge, shadow: Shadow) -> None:
+    charge.pod("large", "root.large", cpu="3", spec=on(TIGHT))
+    charge.bind("large", "n1")
+    until("it is compared", lambda: shadow.kinds("root.large") == {"later": 1})
+    example = shadow.example("later", "root.large")
+    assert (example["there"], example["here"]) == ("n1", "")
+    assert "0/3 nodes are available" in example["reason"]
+    charge.api.delete(f"{PODS}/large")
+
+
+@pytest.mark.remuda_rule("EXT-171")
+def test_later_for_the_quota_of_a_queue(charge: Charge, shadow: Shadow) -> None:
+    charge.pod("quota", "root.small", cpu="1100m", spec=on("n1", "n2"))
+    charge.bind("quota", "n1")
+    until("it is compared", lambda: shadow.kinds("root.small") == {"later": 1})
+    until("the scheduler says why", lambda: "queue root.small lacks" in reason(shadow))
+
+
+def reason(shadow: Shadow) -> str:
+    return str(shadow.example("later", "root.small")["reason"])
+
+
+@pytest.mark.remuda_rule("EXT-171")
+def test_refused(charge: Charge, shadow: Shadow) -> None:
+    charge.pod("refused", "root.missing")
+    until("it is refused", lambda: shadow.kinds("root.missing") == {"refused": 1})
+    assert "root.missing" in shadow.example("refused", "root.missing")["reason"]
+    charge.bind("refused", "n1")
+    until(
+        "its node is known",
+        lambda: shadow.example("refused", "root.missing")["there"] == "n1",
+    )
+    assert shadow.kinds("root.missing") == {"refused": 1}
+
+
+@pytest.mark.remuda_rule("EXT-171", "EXT-172")
+def test_would_evict(charge: Charge, shadow: Shadow) -> None:
+    for name in ("low-0", "low-1"):
+        charge.pod(name, "root.low", cpu="1", spec=on(TIGHT))
+        charge.bind(name, TIGHT)
+    until("they run", lambda: shadow.kinds("root.low") == {"same_node": 2})
+    charge.pod("high", "root.high", cpu="1", spec=on(TIGHT))
+    until("a victim is told", lambda: "would_evict" in shadow.kinds("root.low"))
+    assert shadow.kinds("root.low") == {"same_node": 2, "would_evict": 1}
+    assert "for pod default/high" in shadow.example("would_evict", "root.low")["reason"]
+    phases = [charge.api.get(f"{PODS}/{name}")["metadata"] for name in ("low-0", "low-1")]
+    assert not any("deletionTimestamp" in each for each in phases)
+
+
+@pytest.mark.remuda_rule("EXT-168")
+def test_the_api_server_goes_away_and_comes_back(
+    charge: Charge, shadow: Shadow, empty_server: Server
+) -> None:
+    charge.pod("before", "root.away", spec=on("n1"))
+    until("it is decided", lambda: shadow.kinds("root.away") == {"earlier": 1})
+    with empty_server.away():
+        until("it notices", lambda: not shadow.get("/readyz").is_success)
+    until("it is back", lambda: shadow.get("/readyz").is_success)
+    charge.bind("before", "n1")
+    charge.pod("after", "root.away", spec=on("n2"))
+    charge.bind("after", "n2")
+    until("both are compared", lambda: shadow.kinds("root.away") == {"same_node": 2})
+
+
+@pytest.mark.remuda_rule("EXT-174")
+def test_figures_have_kinds_as_labels_only(charge: Charge, shadow: Shadow) -> None:
+    charge.pod("counted", "root.same", spec=on("n1"))
+    charge.bind("counted", "n1")
+    before = shadow.agreement()["kinds"]["same_node"]
+    until("it is compared", lambda: shadow.agreement()["kinds"]["same_node"] >= before)
+    text = shadow.get("/metrics").text
+    lines = [line for line in text.splitlines() if line.startswith("remuda_kubernetes_shadow_pods")]
+    assert len(lines) == 6
+    assert 'remuda_kubernetes_shadow_pods_total{kind="same_node"}' in text
+    assert shadow.get("/livez").text == "ok\n"
+
+
+@pytest.mark.remuda_rule("EXT-169")
+def test_nothing_is_written(tmp_path: Path) -> None:
+    server = FakeServer(tmp_path)
+    recorded = Recorded(server.inner._app)
+    server.inner._app = recorded  # type: ignore[assignment]
+    with server, Api(server.kubeconfig) as api:
+        charge = Charge(api)
+        server.inner.load([node_manifest("n1", cpu="2")])
+        queues = tmp_path / "queues.yaml"
+        queues.write_text(QUEUES)
+        options = (f"--scheduler-name={CHARGE}", f"--queue-file={queues}", "--grace=100ms")
+        with Shadow(server.kubeconfig, tmp_path, *options) as shadow:
+            for name in ("low-0", "low-1"):
+                charge.pod(name, "root.low", cpu="1")
+                charge.bind(name, "n1")
+            charge.pod("refused", "root.missing")
+            until("all is found", lambda: shadow.kinds("root.low") == {"same_node": 2})
+            charge.pod("high", "root.high", cpu="1")
+            until("a victim is told", lambda: "would_evict" in shadow.kinds("root.low"))
+            found = shadow.end(signal.SIGINT)
+    assert found["kinds"]["refused"] == 1
+    assert len(recorded.asked) > 20
+    assert {method for method, _ in recorded.asked} == {"GET"}
+
+
+@pytest.mark.remuda_rule("EXT-175")
+def test_a_shadow_of_ourselves_differs_in_nothing(empty_server: Server, tmp_path: Path) -> None:
+    nodes = [node_manifest(f"own-{number}", cpu="2") for number in range(4)]
+    with Cluster(empty_server, tmp_path, nodes=nodes) as cluster:
+        options = ("--scheduler-name=yunikorn", "--namespace=yunikorn")
+        with (
+            Shadow(empty_server.kubeconfig, tmp_path, *options) as shadow,
+            cluster.space("ours") as space,
+        ):
+            for number in range(20):
+                space.pod(f"p{number}", app="a", cpu="300m")
+                space.running(f"p{number}")
+            until("all are compared", lambda: sum(shadow.kinds("root.ours").values()) == 20)
+            assert shadow.kinds("root.ours") == {"same_node": 20}
+            assert shadow.end()["same_node_percent"] == 100.0
+
+
+# ------------------------------------------------------------------ what is wrong
+
+
+def ran(*options: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run it to its end."""
+    command = [*COMMAND, "--http-address=127.0.0.1:0", *options]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=60, env=environment or None
+    )
+
+
+def test_a_name_that_no_pod_has_is_a_warning(tmp_path: Path) -> None:
+    with FakeServer(tmp_path) as server, Api(server.kubeconfig) as api:
+        Charge(api).pod("p", "root.a")
+        done = ran(f"--kubeconfig={server.kubeconfig}", "--scheduler-name=nobody", "--for=1s")
+    assert done.returncode == 0
+    assert "warning: no pod has the schedulerName nobody" in done.stdout
+    assert f"the pods of the cluster have {CHARGE}" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "options,words",
+    [
+        (["--kubeconfig=/nowhere/config"], "/nowhere/config"),
+        (["--queue-file=/nowhere/queues"], "/nowhere/queues"),
+        (["--scheduler-name=A B"], "--scheduler-name is 'A B'"),
+        (["--for=soon"], "--for: 'soon' is not a duration"),
+    ],
+)
+def test_a_wrong_word_ends_it_with_a_line(options: list[str], words: str) -> None:
+    done = ran(*options)
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = [each for each in done.stderr.splitlines() if not each.startswith("listening ")]
+    assert words in line
+
+
+def test_an_api_server_that_refuses_connections_ends_it_with_a_line(tmp_path: Path) -> None:
+    with FakeServer(tmp_path) as server:
+        kubeconfig = server.kubeconfig
+    done = ran(f"--kubeconfig={kubeconfig}")
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = [each for each in done.stderr.splitlines() if not each.startswith("listening ")]
+    assert server.address in line
