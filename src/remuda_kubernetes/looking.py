@@ -35,7 +35,7 @@ Examples:
 \b
   remuda kubernetes shadow --for 10m
   remuda kubernetes shadow --queue-file queues.yaml --for 1h
-  remuda kubernetes shadow --scheduler-name yunikorn --namespace yunikorn
+  remuda kubernetes shadow --scheduler-name yunikorn --namespace yunikorn --gangs
   remuda kubernetes shadow --for 10m --output json
 """
 
@@ -119,6 +119,14 @@ def shadow(
             " the built-in ones.",
         ),
     ] = None,
+    gangs: Annotated[
+        bool,
+        typer.Option(
+            "--gangs",
+            help="The scheduler in charge makes placeholders for gangs, as YuniKorn and Remuda do;"
+            " without it each member of a gang is decided alone.",
+        ),
+    ] = False,
     http_address: Annotated[
         str,
         typer.Option(
@@ -165,6 +173,7 @@ def shadow(
             namespace=checked_namespace(namespace) if namespace else "",
             scheduler_names=_names(scheduler_name or ["default-scheduler"]),
             queues="" if queue_file is None else read_queues(queue_file),
+            gangs=gangs,
             http_address=parse_address("--http-address", http_address),
             grace_seconds=_seconds("--grace", grace),
             examples=examples,

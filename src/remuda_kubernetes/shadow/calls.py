@@ -7,7 +7,7 @@ machine keeps the room of the decision meanwhile, and asks again when it has wai
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 from remuda_kubernetes.objects.outcomes import Outcome, Result
@@ -23,15 +23,25 @@ _DONE: Final = Outcome(Result.DONE)
 
 
 class Imagined:
-    """Calls that are never made. ``refused``: is told of a pod that would be marked as failed.
+    """Calls that are never made.
+
+    Args:
+        refused: is told the uid of a pod that would be marked as failed, and why.
+        read: reads an object, which changes nothing.
+        hold_seconds: how long a binding waits for the scheduler in charge.
 
     Implements: EXT-172.
     """
 
     def __init__(
-        self, refused: Callable[[str, str], None], *, hold_seconds: float = HOLD_SECONDS
+        self,
+        refused: Callable[[str, str], None],
+        read: Callable[[str], Awaitable[Outcome]],
+        *,
+        hold_seconds: float,
     ) -> None:
         self._refused = refused
+        self._read = read
         self._hold_seconds = hold_seconds
         self._settled: dict[str, asyncio.Event] = {}
 
@@ -75,7 +85,7 @@ class Imagined:
         return _NOT_BOUND
 
     async def create_pod(self, namespace: str, body: Mapping[str, Any]) -> Outcome:
-        """Create nothing; without gangs nobody asks for it."""
+        """Create nothing: the placeholders of a gang are made by the scheduler in charge."""
         return _NOTHING
 
     async def patch_pod_conditions(self, pod: Pod, conditions: tuple[PodCondition, ...]) -> Outcome:
@@ -87,8 +97,8 @@ class Imagined:
         return _DONE
 
     async def read(self, path: str) -> Outcome:
-        """Read nothing; without gangs nobody asks for it."""
-        return _NOTHING
+        """Read the object of a workload."""
+        return await self._read(path)
 
     async def _settles(self, pod: Pod) -> None:
         await self._settled.setdefault(pod.uid, asyncio.Event()).wait()

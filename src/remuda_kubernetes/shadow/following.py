@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Container, Sequence
+from collections.abc import Awaitable, Callable, Container, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -12,6 +12,7 @@ from remuda.si.pb import si_pb2 as si
 from remuda_kubernetes.objects.changes import Change
 from remuda_kubernetes.objects.kinds import POD
 from remuda_kubernetes.objects.metadata import ObjectReference
+from remuda_kubernetes.objects.outcomes import Outcome
 from remuda_kubernetes.objects.pods import Pod
 from remuda_kubernetes.service import Service
 from remuda_kubernetes.shadow.calls import HOLD_SECONDS, Imagined
@@ -24,17 +25,20 @@ from remuda_kubernetes.translation import events
 from remuda_kubernetes.translation.settings import Settings
 
 
-def adapted(settings: Settings, scheduler_names: tuple[str, ...], queues: str) -> Settings:
-    """Return the settings of a shadow: other pods, other queues if there are any, no gangs.
+def adapted(
+    settings: Settings, scheduler_names: tuple[str, ...], queues: str, *, gangs: bool
+) -> Settings:
+    """Return the settings of a shadow: other pods, and other queues if there are any.
 
-    Placeholders of the shadow would take room that is free in the cluster, so each member of a
-    gang is an ask of its own. Implements: EXT-173.
+    ``gangs``: whether the scheduler in charge makes placeholders, which are those of the shadow,
+    too. If not, each member of a gang is an ask of its own: placeholders that only the shadow knows
+    would take room that is free in the cluster. Implements: EXT-173.
     """
     return replace(
         settings,
         scheduler_names=scheduler_names,
         queues=queues or settings.queues,
-        gangs_disabled=True,
+        gangs_disabled=settings.gangs_disabled or not gangs,
     )
 
 
@@ -44,6 +48,7 @@ class Following(Service):
     Args:
         shim: the state machine, with settings that ``adapted`` has made.
         scheduler_names: those of the scheduler in charge.
+        read: reads an object at a path of the API server.
         grace_seconds: how long the shadow may decide after the scheduler in charge has.
         hold_seconds: how long a decision keeps its room while the pod has no node.
     """
@@ -52,11 +57,12 @@ class Following(Service):
         self,
         shim: Shim,
         scheduler_names: Container[str],
+        read: Callable[[str], Awaitable[Outcome]],
         *,
         grace_seconds: float,
         hold_seconds: float = HOLD_SECONDS,
     ) -> None:
-        self._imagined: Final = Imagined(self._fails, hold_seconds=hold_seconds)
+        self._imagined: Final = Imagined(self._fails, read, hold_seconds=hold_seconds)
         super().__init__(shim, self._imagined, self)
         self.ledger: Final = Ledger()
         self.truth: Final = Truth(shim, self.ledger, scheduler_names, int(grace_seconds * 10**9))

@@ -174,7 +174,7 @@ def _sums(found: Mapping[str, Any]) -> list[str]:
             f" average and {ahead['max_seconds']} s at most"
         )
     if found["gang_pods"]:
-        lines.append(f"{found['gang_pods']} of them belong to gangs, which are not held together")
+        lines.append(f"{found['gang_pods']} of them belong to gangs")
     lines += [
         f"{count} pods are not compared: they {_LEFT[name]}"
         for name, count in found["not_compared"].items()

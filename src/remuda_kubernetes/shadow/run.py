@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -14,12 +15,15 @@ from typing import Any, Final
 from remuda.base.errors import UsageError
 from remuda.edges.addresses import Address, address_text
 from remuda.edges.rest.transport.server import RestServer
+from remuda_kubernetes.api.calls import Calls
 from remuda_kubernetes.api.connection import ConnectionSettings
 from remuda_kubernetes.api.discovery import discover
 from remuda_kubernetes.api.errors import ApiError
+from remuda_kubernetes.api.leadership import NoFence
 from remuda_kubernetes.api.reflectors import Reflectors
 from remuda_kubernetes.link.session import SchedulerLink
 from remuda_kubernetes.objects.kinds import WATCHED
+from remuda_kubernetes.objects.outcomes import Outcome
 from remuda_kubernetes.processes import connection_of, listen, own_namespace, until_one_ends
 from remuda_kubernetes.shadow.door import ReadOnly
 from remuda_kubernetes.shadow.following import Following, adapted
@@ -38,7 +42,8 @@ class Options:
     """What ``remuda kubernetes shadow`` was told.
 
     ``scheduler_names``: those of the scheduler in charge. ``queues``: a queue file in place of that
-    of the ConfigMaps, "" for theirs. ``grace_seconds``: how long the shadow may decide after the
+    of the ConfigMaps, "" for theirs. ``gangs``: the scheduler in charge makes placeholders for
+    gangs. ``grace_seconds``: how long the shadow may decide after the
     scheduler in charge has. ``examples``: how many of each kind are told.
     """
 
@@ -47,6 +52,7 @@ class Options:
     namespace: str = ""
     scheduler_names: tuple[str, ...] = ("default-scheduler",)
     queues: str = ""
+    gangs: bool = False
     http_address: Address = ("127.0.0.1", 9082)
     grace_seconds: float = GRACE_SECONDS
     examples: int = EXAMPLES
@@ -90,7 +96,8 @@ class Program:
             self._about.server, self._about.version = connection.server, served.version
             at = address_text(listener.getsockname()[:2])
             print(f"kubernetes {served.version} reports={at}", file=sys.stderr, flush=True)  # noqa: T201
-            following = self._follow()
+            read = Calls(door, served, fence=NoFence()).read
+            following = self._follow(read)
             namespace = options.namespace or own_namespace()
             reflectors = Reflectors(door, served, following.deliver, namespace=namespace)
             self._following, self._reflectors = following, reflectors
@@ -102,16 +109,19 @@ class Program:
             following.begin(partial(self._connect, following, scheduler))
             await until_one_ends(reflectors.watch_over(), following.watch_over())
 
-    def _follow(self) -> Following:
+    def _follow(self, read: Callable[[str], Awaitable[Outcome]]) -> Following:
         options = self.options
         chosen = options.scheduler_names
         shim = Shim(
             Settings(),
             "",
             options.namespace or own_namespace(),
-            adapt=partial(adapted, scheduler_names=chosen, queues=options.queues),
+            adapt=partial(
+                adapted, scheduler_names=chosen, queues=options.queues, gangs=options.gangs
+            ),
         )
-        return Following(shim, frozenset(chosen), grace_seconds=options.grace_seconds)
+        names_in_charge = frozenset(chosen)
+        return Following(shim, names_in_charge, read, grace_seconds=options.grace_seconds)
 
     @staticmethod
     def _connect(

@@ -169,8 +169,8 @@ class Truth:
         task = self._look.task(uid)
         why = "" if self._ledger.has_decided(uid) else self._look.why(uid)
         kind = self._ledger.bound(uid, node, held.at_ns, why)
-        turned_away = task is None or task.state is TaskState.REJECTED
-        if kind is Kind.REFUSED and turned_away:
+        unknown = kind is Kind.REFUSED and task is None
+        if unknown or (task is not None and task.state is TaskState.REJECTED):
             yield Change(POD, old, None)
             self._refused.add(uid)
             yield self._shown(None, new)

@@ -14,7 +14,7 @@ import yaml
 from remuda_kubernetes.testing.hollow import HollowCluster
 from tests.kubernetes.end_to_end.calls import Api
 from tests.kubernetes.end_to_end.cluster import Cluster
-from tests.kubernetes.end_to_end.manifests import HOST, node_manifest
+from tests.kubernetes.end_to_end.manifests import HOST, gang, node_manifest, task_group
 from tests.kubernetes.end_to_end.servers import FakeServer, Server
 from tests.kubernetes.end_to_end.shadowing import CHARGE, COMMAND, PODS, Charge, Shadow, until
 
@@ -228,11 +228,11 @@ def test_nothing_is_written(tmp_path: Path) -> None:
     assert {method for method, _ in recorded.asked} == {"GET"}
 
 
-@pytest.mark.remuda_rule("EXT-175")
+@pytest.mark.remuda_rule("EXT-173", "EXT-175")
 def test_a_shadow_of_ourselves_differs_in_nothing(empty_server: Server, tmp_path: Path) -> None:
     nodes = [node_manifest(f"own-{number}", cpu="2") for number in range(4)]
     with Cluster(empty_server, tmp_path, nodes=nodes) as cluster:
-        options = ("--scheduler-name=yunikorn", "--namespace=yunikorn")
+        options = ("--scheduler-name=yunikorn", "--namespace=yunikorn", "--gangs")
         with (
             Shadow(empty_server.kubeconfig, tmp_path, *options) as shadow,
             cluster.space("ours") as space,
@@ -242,6 +242,14 @@ def test_a_shadow_of_ourselves_differs_in_nothing(empty_server: Server, tmp_path
                 space.running(f"p{number}")
             until("all are compared", lambda: sum(shadow.kinds("root.ours").values()) == 20)
             assert shadow.kinds("root.ours") == {"same_node": 20}
+            space.pod("driver", app="gang", annotations=gang(task_group("g", 2)))
+            members = ("m0", "m1")
+            for name in members:
+                space.pod(name, app="gang", annotations=gang(group="g"))
+            space.running("driver", *members)
+            # The driver, two placeholders, two members.
+            until("all are compared", lambda: shadow.agreement()["gang_pods"] == 5)
+            assert shadow.kinds("root.ours") == {"same_node": 25}
             assert shadow.end()["same_node_percent"] == 100.0
 
 

@@ -13,7 +13,15 @@ from remuda_kubernetes.shadow.following import adapted
 from remuda_kubernetes.shadow.ledger import Example, Ledger
 from remuda_kubernetes.shadow.ledger import Kind as Found
 from remuda_kubernetes.shadow.truth import Truth, queue_of
-from remuda_kubernetes.shim.effects import BindPod, DeletePod, Effect, EvictPod, FailPod, PostEvent
+from remuda_kubernetes.shim.effects import (
+    BindPod,
+    CreatePod,
+    DeletePod,
+    Effect,
+    EvictPod,
+    FailPod,
+    PostEvent,
+)
 from remuda_kubernetes.shim.shim import Shim
 from remuda_kubernetes.translation import events
 from remuda_kubernetes.translation.settings import Settings
@@ -29,7 +37,7 @@ class FollowingWorld(World):
     ``bind`` is what the scheduler in charge does.
     """
 
-    def __init__(self, queues: str = QUEUES) -> None:
+    def __init__(self, queues: str = QUEUES, *, gangs: bool = False) -> None:
         self.ledger = Ledger()
         self.open: dict[str, tuple[Effect, int]] = {}
         self.written: list[Effect] = []
@@ -39,7 +47,7 @@ class FollowingWorld(World):
             Settings(),
             "rm",
             "yunikorn",
-            adapt=lambda read: adapted(read, ("in-charge",), queues),
+            adapt=lambda read: adapted(read, ("in-charge",), queues, gangs=gangs),
         )
         self.truth = Truth(self.shim, self.ledger, ("in-charge",), GRACE * SECOND)
 
@@ -106,6 +114,9 @@ class FollowingWorld(World):
         elif isinstance(effect, BindPod | EvictPod | DeletePod):
             self.written.append(effect)
             self.open[f"{type(effect).__name__} {effect.pod.name}"] = (effect, self.now_ns)
+        elif isinstance(effect, CreatePod):
+            self.written.append(effect)
+            self.shim.ended(effect.number, Outcome(Result.REFUSED, "a shadow does nothing"))
         elif isinstance(effect, FailPod):
             self.written.append(effect)
             self.ledger.refused(effect.pod.uid, effect.message, self.now_ns)
