@@ -25,15 +25,8 @@ def _rule(groups: list[str], resources: list[str], verbs: list[str], name: str =
 
 def scheduler(namespace: str) -> list[Object]:
     """Return the account of ``remuda kubernetes`` and its roles."""
-    core = ["namespaces", "nodes", "persistentvolumeclaims", "persistentvolumes", "pods"]
-    storage = ["csidrivers", "csinodes", "csistoragecapacities", "storageclasses"]
     everywhere = [
-        _rule([""], [*core, "replicationcontrollers", "services"], _READ),
-        _rule(["apps"], ["replicasets", "statefulsets"], _READ),
-        _rule(["policy"], ["poddisruptionbudgets"], _READ),
-        _rule(["resource.k8s.io"], ["resourceclaims"], _READ),
-        _rule(["scheduling.k8s.io"], ["priorityclasses"], _READ),
-        _rule(["storage.k8s.io"], [*storage, "volumeattachments"], _READ),
+        *_followed(),
         _rule([""], ["pods"], ["get", "create", "delete", "patch"]),
         _rule([""], ["pods/binding", "pods/eviction"], ["create"]),
         _rule([""], ["pods/status", "persistentvolumeclaims", "persistentvolumes"], ["patch"]),
@@ -46,6 +39,26 @@ def scheduler(namespace: str) -> list[Object]:
         *_kept("coordination.k8s.io", "leases", "remuda-kubernetes"),
     ]
     return _granted("remuda", "remuda-kubernetes", namespace, everywhere, own)
+
+
+def shadow(namespace: str) -> list[Object]:
+    """Return the account of ``remuda kubernetes shadow`` and its roles, which only read."""
+    own = [_rule([""], ["configmaps"], _READ)]
+    return _granted("remuda-shadow", "remuda-shadow", namespace, _followed(), own)
+
+
+def _followed() -> list[Object]:
+    """Return the rules by which a scheduler knows a cluster."""
+    core = ["namespaces", "nodes", "persistentvolumeclaims", "persistentvolumes", "pods"]
+    storage = ["csidrivers", "csinodes", "csistoragecapacities", "storageclasses"]
+    return [
+        _rule([""], [*core, "replicationcontrollers", "services"], _READ),
+        _rule(["apps"], ["replicasets", "statefulsets"], _READ),
+        _rule(["policy"], ["poddisruptionbudgets"], _READ),
+        _rule(["resource.k8s.io"], ["resourceclaims"], _READ),
+        _rule(["scheduling.k8s.io"], ["priorityclasses"], _READ),
+        _rule(["storage.k8s.io"], [*storage, "volumeattachments"], _READ),
+    ]
 
 
 def workloads(namespace: str) -> list[Object]:

@@ -29,8 +29,8 @@ class ReadOnly:
         limit: int = BODY_LIMIT,
     ) -> Answer:
         """Return the answer to a GET. Raises: ApiError."""
-        assert method == "GET", f"{method} {path} may change things"
-        assert body is None, f"GET {path} with a body"
+        if method != "GET" or body is not None:
+            raise AssertionError(f"{method} {path} may change things")
         return await self._inner.request(
             method, path, query=query, timeout=timeout, paced=paced, limit=limit
         )

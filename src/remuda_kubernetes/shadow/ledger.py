@@ -7,7 +7,7 @@ number, and of each kind of difference the first examples are kept.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
@@ -164,10 +164,11 @@ class Ledger:
             found.refused, found.refused_ns = why, now_ns
             found.node, found.decided_ns = "", 0
 
-    def bound(self, uid: str, node: str, now_ns: int, why: str) -> Kind | None:
+    def bound(self, uid: str, node: str, now_ns: int, why: Callable[[], str]) -> Kind | None:
         """Compare: the scheduler in charge gave a pod its node. None if the pod is not followed.
 
-        ``why``: why the shadow has none for it, as far as that is known.
+        ``why``: returns why the shadow has none for it; it is asked for examples only, as it may
+        look at all nodes.
         """
         found = self._followed.pop(uid, None)
         if found is None:
@@ -180,9 +181,9 @@ class Ledger:
                 self.ahead.add(ahead)
         else:
             kind = Kind.REFUSED if found.refused else Kind.LATER
-        reason = found.refused or ("" if found.node else why)
-        example = Example(found.pod, found.queue, node, found.node, reason, ahead, now_ns)
+        example = Example(found.pod, found.queue, node, found.node, found.refused, ahead, now_ns)
         if self._count(kind, example) and kind is Kind.LATER:
+            example.reason = why()
             self._unexplained[uid] = example
         return kind
 
@@ -214,8 +215,10 @@ class Ledger:
             self._count(kind, example)
 
     def not_ready(self, uid: str) -> None:
-        """Leave a pod out that got its node before the shadow could decide."""
-        if self._followed.pop(uid, None) is not None:
+        """Leave a pod out that has its node before the shadow could say anything about it."""
+        found = self._followed.get(uid)
+        if found is not None and not found.node and not found.refused:
+            del self._followed[uid]
             self.left.not_ready += 1
 
     # ------------------------------------------------------------------ what was found

@@ -108,7 +108,7 @@ def _example(example: Example, since_ns: int) -> dict[str, Any]:
 
 def _warnings(ledger: Ledger, about: About) -> list[str]:
     found = [f"{part}: {problem}" for part, problem in sorted(about.problems.items())]
-    if not ledger.seen and not ledger.left.ran:
+    if not found and not ledger.seen and not ledger.left.ran:
         wanted = ", ".join(about.scheduler_names)
         others = ", ".join(about.others)
         there = f"the pods of the cluster have {others}" if others else "there are no pods"

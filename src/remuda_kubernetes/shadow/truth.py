@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Protocol
 
 from msgspec import structs
@@ -153,11 +154,9 @@ class Truth:
         return found
 
     def _bound(self, held: _Held) -> list[Change]:
-        """Compare at once if there is something to compare, or never will be."""
+        """Compare at once if the shadow has decided, or cannot."""
         uid = held.new.uid
-        if self._look.phase is not Phase.RUNNING:
-            self._ledger.not_ready(uid)
-        elif not self._ledger.has_decided(uid):
+        if self._look.phase is Phase.RUNNING and not self._ledger.has_decided(uid):
             self._held[uid] = held
             return []
         return list(self._settled(held))
@@ -167,8 +166,9 @@ class Truth:
         old, new = held.old, held.new
         uid, node = new.uid, new.spec.node_name
         task = self._look.task(uid)
-        why = "" if self._ledger.has_decided(uid) else self._look.why(uid)
-        kind = self._ledger.bound(uid, node, held.at_ns, why)
+        if task is None or self._look.phase is not Phase.RUNNING:
+            self._ledger.not_ready(uid)
+        kind = self._ledger.bound(uid, node, held.at_ns, partial(self._look.why, uid))
         unknown = kind is Kind.REFUSED and task is None
         if unknown or (task is not None and task.state is TaskState.REJECTED):
             yield Change(POD, old, None)

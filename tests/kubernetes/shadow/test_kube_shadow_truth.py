@@ -233,6 +233,21 @@ def test_pods_that_ran_before_are_not_compared() -> None:
         world.close()
 
 
+def test_a_pod_that_got_its_node_before_the_shadow_was_ready_is_not_compared() -> None:
+    world = FollowingWorld()
+    try:
+        world.node("n1", cpu="10")
+        world.pod("p", cpu="8")
+        world.bind("p", "n1")
+        world.start()
+        assert (world.kinds(), world.ledger.left.not_ready) == ({}, 1)
+        world.pod("next", cpu="4")
+        world.run(seconds=1)
+        assert world.decision("next") == ""
+    finally:
+        world.close()
+
+
 @pytest.mark.remuda_rule("EXT-173")
 def test_members_of_gangs_are_asks_of_their_own_and_counted() -> None:
     groups = '[{"name": "g", "minMember": 2, "minResource": {"cpu": "1"}}]'
