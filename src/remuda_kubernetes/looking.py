@@ -151,7 +151,7 @@ def shadow(
     ] = 10,
     output: Annotated[_Output, typer.Option(help="For people, or for programs.")] = _Output.TEXT,
 ) -> None:
-    """Say what Remuda would decide in a cluster of another scheduler.
+    """Say what Remuda would decide in a cluster.
 
     It follows the cluster, decides for the pods of the scheduler in charge,
     and compares with what that decides. It only reads. At the end it tells,

@@ -59,7 +59,10 @@ class Options:
 
 
 class Program:
-    """One shadow. What it found can be asked for during its run, and after it."""
+    """One shadow. What it found can be asked for during its run, and after it.
+
+    Implements: EXT-168.
+    """
 
     def __init__(self, options: Options) -> None:
         self.options = options

@@ -104,7 +104,7 @@ class Truth:
         return found
 
     def decided(self, uid: str, node: str, now_ns: int) -> list[Change]:
-        """Take in a decision; return what the state machine is told now."""
+        """Take in a decision; return what the state machine is told now. Implements: EXT-175."""
         self._ledger.decided(uid, node, now_ns)
         held = self._held.pop(uid, None)
         return [] if held is None else list(self._settled(held))
