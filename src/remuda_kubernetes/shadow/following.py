@@ -125,7 +125,7 @@ class Following(Service):
         """Take in what people would be told: it says what was decided."""
         uid = regarding.uid
         if reason == events.SCHEDULED:
-            task = self.shim.task(uid)
+            task = self.shim.tasks.get(uid)
             if task is not None and task.node:
                 self._decided(uid, task.node)
         elif reason == events.PREEMPTED:
@@ -135,7 +135,7 @@ class Following(Service):
 
     def _turned_away(self, uid: str, reason: str) -> bool:
         """Whether the scheduler has refused a pod's ask, or the pod is none for it."""
-        task = self.shim.task(uid)
+        task = self.shim.tasks.get(uid)
         if task is None:
             return reason == events.FAILED
         return reason == events.TASK_FAILED and task.state is TaskState.WAITING
@@ -157,7 +157,7 @@ class Following(Service):
             self._pass_on(found)
 
     def _evicted(self, uid: str, note: str) -> None:
-        task = self.shim.task(uid)
+        task = self.shim.tasks.get(uid)
         if task is not None:
             pod = task.pod
             at_ns = time.monotonic_ns()

@@ -8,7 +8,7 @@ decision is judged from the state of the cluster as it was, and differences do n
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, Protocol
@@ -38,8 +38,9 @@ class Look(Protocol):
     def phase(self) -> Phase:
         """How far it is."""
 
-    def task(self, uid: str) -> Task | None:
-        """Return what is known of a pod."""
+    @property
+    def tasks(self) -> Mapping[str, Task]:
+        """The pods of ours by uid."""
 
     def why(self, uid: str) -> str:
         """Return why a pod waits."""
@@ -165,7 +166,7 @@ class Truth:
         """Compare, and yield the changes by which the state machine learns where the pod is."""
         old, new = held.old, held.new
         uid, node = new.uid, new.spec.node_name
-        task = self._look.task(uid)
+        task = self._look.tasks.get(uid)
         if task is None or self._look.phase is not Phase.RUNNING:
             self._ledger.not_ready(uid)
         kind = self._ledger.bound(uid, node, held.at_ns, partial(self._look.why, uid))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
 
 from remuda.si.pb import si_pb2 as si
 from remuda.si.predicates import NodesPredicatesItem, NodesPredicatesItemResult
@@ -40,6 +40,9 @@ class Shim:
         rm_id: the name of this resource manager for the scheduler; "" takes service.clusterId.
         namespace: where the shim itself runs, with its ConfigMaps.
         adapt: returns the settings that count in place of those that were read.
+
+    ``tasks``: the pods of ours by uid, not to be changed. ``why``: returns why one of them has no
+    node yet, for people.
     """
 
     def __init__(
@@ -51,6 +54,8 @@ class Shim:
             self._state.settings = adapt(settings)
         self._judge = Judge(self._state)
         self._waiting = Waiting(self._state)
+        self.tasks: Final[Mapping[str, Task]] = self._state.tasks
+        self.why: Final[Callable[[str], str]] = self._waiting.why
 
     @property
     def phase(self) -> Phase:
@@ -187,21 +192,6 @@ class Shim:
         for task in self._state.tasks.values():
             counts[task.state.value] += 1
         return counts
-
-    def task(self, uid: str) -> Task | None:
-        """Return what is known of a pod of ours, not to be changed; None if it is none."""
-        return self._state.tasks.get(uid)
-
-    def why(self, uid: str) -> str:
-        """Return why a pod of ours has no node yet, for people; "" if there is nothing to say."""
-        task = self._state.tasks.get(uid)
-        if task is None:
-            return ""
-        if task.state is TaskState.ASKED:
-            return self._waiting.message(task)
-        if task.state is TaskState.WAITING:
-            return f"its application is {task.application.state.value.lower()}"
-        return ""
 
     def dump(self) -> dict[str, Any]:
         """Return what the shim knows, for people who look for a fault."""

@@ -122,6 +122,17 @@ class Waiting:
         )
         return True
 
+    def why(self, uid: str) -> str:
+        """Return why a pod has no node yet, for people; "" if there is nothing to say."""
+        task = self._state.tasks.get(uid)
+        if task is None:
+            return ""
+        if task.state is TaskState.ASKED:
+            return self.message(task)
+        if task.state is TaskState.WAITING:
+            return f"its application is {task.application.state.value.lower()}"
+        return ""
+
     def message(self, task: Task) -> str:
         """Return why a pod waits, for people."""
         nodes = self._nodes(task)

@@ -127,7 +127,7 @@ class FollowingWorld(World):
     def told_of(self, effect: PostEvent) -> None:
         event = effect.event
         uid = event.about.uid
-        task = self.shim.task(uid)
+        task = self.shim.tasks.get(uid)
         if task is None:
             return
         if event.reason == events.SCHEDULED and self.truth is not None:
@@ -152,5 +152,5 @@ class FollowingWorld(World):
         """Where the shadow wants a pod that it waits for."""
         pod = self.current(name)
         assert pod is not None
-        task = self.shim.task(pod.uid)
+        task = self.shim.tasks.get(pod.uid)
         return "" if task is None else task.node
