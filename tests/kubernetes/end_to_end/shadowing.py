@@ -36,15 +36,19 @@ def until(what: str, done: Callable[[], object]) -> None:
 
 
 class Shadow:
-    """The process, from the start of the context to its end; `end` returns what it printed."""
+    """The process, from the start of the context to its end; `end` returns what it printed.
 
-    def __init__(self, kubeconfig: Path, folder: Path, *options: str) -> None:
+    ``wait``: until it is ready.
+    """
+
+    def __init__(self, kubeconfig: Path, folder: Path, *options: str, wait: bool = True) -> None:
         self._command = [*COMMAND, f"--kubeconfig={kubeconfig}", "--http-address=127.0.0.1:0"]
         self._command += ["--output=json", "--examples=100", *options]
         self._log = folder / "shadow.log"
         self._http = httpx2.Client(timeout=SECONDS)
         self._process: subprocess.Popen[str] | None = None
         self._address = ""
+        self._wait = wait
 
     def __enter__(self) -> Self:
         with self._log.open("w") as log:
@@ -52,7 +56,8 @@ class Shadow:
                 self._command, stdout=subprocess.PIPE, stderr=log, text=True
             )
         until("it listens", self._listens)
-        until("it is ready", lambda: self.get("/readyz").is_success)
+        if self._wait:
+            until("it is ready", lambda: self.get("/readyz").is_success)
         return self
 
     def __exit__(
@@ -80,6 +85,11 @@ class Shadow:
     def agreement(self) -> Any:
         """Return what it has found so far."""
         return self.get("/agreement").json()
+
+    def warnings(self) -> list[str]:
+        """Return the warnings of now."""
+        found: list[str] = self.agreement()["warnings"]
+        return found
 
     def end(self, stop: signal.Signals = signal.SIGTERM) -> Any:
         """Have it end; return the JSON of its summary, which is all that it prints."""

@@ -6,12 +6,16 @@ import json
 import signal
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from typer.testing import CliRunner
 
+from remuda.base.errors import UsageError
+from remuda_kubernetes.command import app
 from remuda_kubernetes.packaging import rights
 from remuda_kubernetes.testing import binaries
 from remuda_kubernetes.testing.hollow import HollowCluster
@@ -317,43 +321,70 @@ def compared(shadow: Shadow) -> int:
 # ------------------------------------------------------------------ what is wrong
 
 
-def ran(*options: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def ran(option: str) -> subprocess.CompletedProcess[str]:
     """Run it to its end."""
-    command = [*COMMAND, "--http-address=127.0.0.1:0", *options]
-    return subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=60, env=environment or None
-    )
+    command = [*COMMAND, "--http-address=127.0.0.1:0", option]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
 
 
+@pytest.mark.remuda_rule("EXT-168")
 def test_a_name_that_no_pod_has_is_a_warning(tmp_path: Path) -> None:
     with FakeServer(tmp_path) as server, Api(server.kubeconfig) as api:
         Charge(api).pod("p", "root.a")
-        done = ran(f"--kubeconfig={server.kubeconfig}", "--scheduler-name=nobody", "--for=1s")
-    assert done.returncode == 0
-    assert "warning: no pod has the schedulerName nobody" in done.stdout
-    assert f"the pods of the cluster have {CHARGE}" in done.stdout
+        with Shadow(server.kubeconfig, tmp_path, "--scheduler-name=nobody") as shadow:
+            until("the pods are known", lambda: CHARGE in " ".join(shadow.warnings()))
+            (warning,) = shadow.end()["warnings"]
+    assert "no pod has the schedulerName nobody" in warning
+    assert f"the pods of the cluster have {CHARGE}" in warning
 
 
 @pytest.mark.parametrize(
     "options,words",
     [
-        (["--kubeconfig=/nowhere/config"], "/nowhere/config"),
-        (["--queue-file=/nowhere/queues"], "/nowhere/queues"),
+        (["--queue-file=/nowhere/queues"], "/nowhere/queues: No such file or directory"),
+        (["--queue-file={folder}/wrong.yaml"], "wrong.yaml: queues.yaml:2:5"),
+        (["--queue-file={folder}/binary.yaml"], "is no text"),
         (["--scheduler-name=A B"], "--scheduler-name is 'A B'"),
         (["--for=soon"], "--for: 'soon' is not a duration"),
+        (["--grace=0s"], "--grace: '0s' is not a duration above 0"),
+        (["--http-address=nowhere"], "--http-address"),
+        (["--namespace=No Name"], "No Name"),
     ],
 )
-def test_a_wrong_word_ends_it_with_a_line(options: list[str], words: str) -> None:
-    done = ran(*options)
-    assert (done.returncode, done.stdout) == (2, "")
-    (line,) = [each for each in done.stderr.splitlines() if not each.startswith("listening ")]
-    assert words in line
+def test_a_wrong_word_is_refused(tmp_path: Path, options: list[str], words: str) -> None:
+    (tmp_path / "wrong.yaml").write_text("partitions:\n  - nam: default\n")
+    (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe")
+    given = [each.format(folder=tmp_path) for each in options]
+    error = CliRunner().invoke(app, ["shadow", *given]).exception
+    assert isinstance(error, UsageError)
+    assert words in str(error)
 
 
-def test_an_api_server_that_refuses_connections_ends_it_with_a_line(tmp_path: Path) -> None:
+def test_a_kind_that_may_not_be_listed_is_named(tmp_path: Path) -> None:
     with FakeServer(tmp_path) as server:
-        kubeconfig = server.kubeconfig
-    done = ran(f"--kubeconfig={kubeconfig}")
-    assert (done.returncode, done.stdout) == (2, "")
-    (line,) = [each for each in done.stderr.splitlines() if not each.startswith("listening ")]
-    assert server.address in line
+        server.inner.faults.fail(
+            lambda call: "persistentvolumes" in call.path,
+            status=403,
+            reason="Forbidden",
+            times=None,
+        )
+        with Shadow(server.kubeconfig, tmp_path, wait=False) as shadow:
+            until("the server has refused", lambda: "403" in " ".join(shadow.warnings()))
+            assert "PersistentVolume: " in shadow.get("/readyz").text
+            told = [each for each in shadow.end()["warnings"] if "PersistentVolume: " in each]
+    assert len(told) == 1
+    assert "403 Forbidden" in told[0]
+
+
+def test_a_server_that_is_not_reached_ends_it_with_a_line(tmp_path: Path) -> None:
+    with FakeServer(tmp_path) as server:
+        there = server.kubeconfig
+    options = [f"--kubeconfig={each}" for each in (there, "/nowhere/config")]
+    with ThreadPoolExecutor() as together:
+        for done, words in zip(
+            together.map(ran, options), (server.address, "/nowhere/config"), strict=True
+        ):
+            assert (done.returncode, done.stdout) == (2, "")
+            told = [each for each in done.stderr.splitlines() if not each.startswith("listening ")]
+            assert len(told) == 1
+            assert words in told[0]
