@@ -305,3 +305,83 @@ def test_a_shadow_of_ourselves_differs_in_nothing() -> None:
     finally:
         charge.close()
         shadow.close()
+
+
+GROUPS = '[{"name": "g", "minMember": 2, "minResource": {"cpu": "1"}}]'
+MEMBER = {"yunikorn.apache.org/task-group-name": "g"}
+PLACEHOLDER = {
+    **MEMBER,
+    "yunikorn.apache.org/task-groups": GROUPS,
+    "yunikorn.apache.org/placeholder": "true",
+}
+
+
+@contextmanager
+def gang() -> Iterator[FollowingWorld]:
+    """A shadow of a scheduler that makes placeholders, and a gang that waits for two."""
+    world = FollowingWorld(gangs=True)
+    try:
+        world.node("n1", cpu="4")
+        world.start()
+        world.pod("driver", annotations={"yunikorn.apache.org/task-groups": GROUPS})
+        world.run()
+        yield world
+    finally:
+        world.close()
+
+
+@pytest.mark.remuda_rule("EXT-173")
+def test_members_wait_for_the_placeholders_of_the_scheduler_in_charge() -> None:
+    with gang() as world:
+        world.pod("m0", annotations=MEMBER)
+        world.run(seconds=20)
+        assert world.kinds() == {}, "nobody has made placeholders"
+        for name in ("tg-0", "tg-1"):
+            world.pod(name, annotations=PLACEHOLDER)
+            world.run()
+            assert world.decision(name) == "n1"
+            assert world.decision("m0") == ""
+            world.bind(name, "n1")
+            world.run(seconds=1)
+        world.end("tg-0")
+        world.bind("m0", "n1")
+        world.bind("driver", "n1")
+        world.run(seconds=1)
+        # The two placeholders, the member in the room of one of them, and the driver.
+        assert world.kinds() == {"same_node": 4}
+        assert world.ledger.gang_pods == 4
+        assert {each.name for each in world.pods()} == {"driver", "m0", "tg-1"}
+
+
+@pytest.mark.remuda_rule("EXT-170", "EXT-173")
+def test_a_member_that_is_bound_without_placeholders_is_later() -> None:
+    with gang() as world:
+        world.pod("m0", annotations=MEMBER)
+        world.run()
+        world.bind("m0", "n1")
+        world.run(seconds=1)
+        assert world.kinds() == {"later": 1}
+        assert world.example(Kind.LATER).reason == "its application is reserving"
+
+
+@pytest.mark.remuda_rule("EXT-170")
+def test_a_placeholder_too_many_takes_its_room_all_the_same() -> None:
+    with gang() as world:
+        for name in ("tg-0", "tg-1"):
+            world.pod(name, annotations=PLACEHOLDER)
+            world.run()
+            world.bind(name, "n1")
+            world.run(seconds=1)
+        # The gang has begun, so the shadow wants no more of them.
+        world.pod("tg-2", annotations=PLACEHOLDER)
+        world.run()
+        world.bind("tg-2", "n1")
+        world.bind("driver", "n1")
+        world.run(seconds=1)
+        # Four cores of four are taken.
+        world.pod("next", app="next")
+        world.run(seconds=1)
+        assert world.decision("next") == ""
+        world.end("tg-2")
+        world.run(seconds=1)
+        assert world.decision("next") == "n1"
