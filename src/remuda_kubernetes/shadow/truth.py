@@ -148,7 +148,6 @@ class Truth:
         found: list[Change] = []
         if held is not None:
             found += self._settled(held)
-            old = held.new
         self._ledger.gone(uid, now_ns)
         found.append(self._shown(old, new))
         self._refused.discard(uid)

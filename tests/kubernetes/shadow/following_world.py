@@ -129,6 +129,8 @@ class FollowingWorld(World):
         uid = event.about.uid
         task = self.shim.tasks.get(uid)
         if task is None:
+            if event.reason == events.FAILED:
+                self.ledger.refused(uid, event.message, self.now_ns)
             return
         if event.reason == events.SCHEDULED and self.truth is not None:
             self.pass_on(self.truth.decided(uid, task.node, self.now_ns))

@@ -13,7 +13,7 @@ from remuda_kubernetes.shadow.ledger import Kind
 from remuda_kubernetes.shim.effects import EvictPod
 from tests.kubernetes.shadow.following_world import HOLD, FollowingWorld
 from tests.kubernetes.shim.queue_worlds import Queue, document, queue
-from tests.kubernetes.shim.world import QUEUES, World, until
+from tests.kubernetes.shim.world import QUEUES, SECOND, World, until
 
 SMALL = queue("a", maximum=2)
 
@@ -194,6 +194,49 @@ def test_a_pod_of_a_refused_application_takes_its_room_and_gives_it_back() -> No
         world.end("refused")
         world.run(seconds=1)
         assert world.decision("p") == "n1"
+
+
+@pytest.mark.remuda_rule("EXT-170")
+@pytest.mark.parametrize("app", ["lost", "a" * 300])
+def test_the_scheduler_knows_the_room_of_a_pod_that_was_refused(app: str) -> None:
+    """It takes the node that is less used, and has to know what is."""
+    with following(queue("a")) as world:
+        world.pod("probe", queue="root.a")
+        world.run()
+        first = world.decision("probe")
+        world.end("probe")
+        world.pod("refused", queue="root.missing", app=app)
+        world.run()
+        assert world.kinds() == {"earlier": 1, "refused": 1}
+        world.bind("refused", first)
+        world.run(seconds=1)
+        world.pod("next", queue="root.a")
+        world.run()
+        assert world.decision("next") == other(first)
+        world.end("refused")
+        world.end("next")
+        world.pod("last", queue="root.a")
+        world.run()
+        assert world.decision("last") == first
+
+
+@pytest.mark.remuda_rule("EXT-170", "EXT-172")
+def test_a_victim_that_never_ran_on_its_node_leaves_it_when_it_gets_another_one() -> None:
+    with following(queue("low"), queue("high", 2), nodes=("n1",)) as world:
+        for number in range(10):
+            world.pod(f"low-{number}", app="low", queue="root.low")
+        world.run()
+        world.pod("high", app="high", queue="root.high")
+        until(world, lambda: world.kinds().get("would_evict", 0) > 0)
+        victim = world.example(Kind.EVICTED).pod.removeprefix("default/")
+        assert world.decision(victim) == "n1"
+        world.node("n2", cpu="1")
+        world.bind(victim, "n2")
+        # Long before the other decisions give their room back.
+        over_ns = world.now_ns + 5 * SECOND
+        until(world, lambda: world.decision("high") == "n1" or world.now_ns > over_ns)
+        assert world.decision("high") == "n1"
+        assert world.kinds() == {"another_node": 1, "would_evict": 1, "earlier": 10}
 
 
 @pytest.mark.remuda_rule("EXT-171")
