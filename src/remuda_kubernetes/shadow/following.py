@@ -66,7 +66,6 @@ class Following(Service):
         super().__init__(shim, self._imagined, self)
         self.ledger: Final = Ledger()
         self.truth: Final = Truth(shim, self.ledger, scheduler_names, int(grace_seconds * 10**9))
-        self._clock_loop: Final = asyncio.get_running_loop()
         # Decisions of the step that runs: uid and node.
         self._decisions: list[tuple[str, str]] = []
         self._grace: asyncio.TimerHandle | None = None
@@ -98,7 +97,7 @@ class Following(Service):
         if due is None or self._grace is not None:
             return
         seconds = max(0.0, (due - time.monotonic_ns()) / 1e9)
-        self._grace = self._clock_loop.call_later(seconds, self._grace_over)
+        self._grace = self._loop.call_later(seconds, self._grace_over)
 
     def _grace_over(self) -> None:
         self._grace = None
@@ -147,7 +146,7 @@ class Following(Service):
         """Note a decision; its pod may be told of after the step that runs."""
         self._decisions.append((uid, node))
         if len(self._decisions) == 1:
-            self._clock_loop.call_soon(self._tell_decided)
+            self._loop.call_soon(self._tell_decided)
 
     def _tell_decided(self) -> None:
         decisions, self._decisions = self._decisions, []

@@ -189,8 +189,8 @@ class Ledger:
 
     def found(self, uid: str, why: str) -> None:
         """Take in what the scheduler says about a pod that was compared shortly before."""
-        example = self._unexplained.pop(uid, None)
-        if example is not None and why:
+        example = self._unexplained.pop(uid, None) if why else None
+        if example is not None:
             example.reason = f"{example.reason}; {why}" if example.reason else why
 
     def evicted(self, uid: str, example: Example) -> None:

@@ -86,6 +86,17 @@ def test_the_last_word_of_the_shadow_counts() -> None:
 
 
 @pytest.mark.remuda_rule("EXT-171")
+def test_what_the_scheduler_says_afterwards_is_the_reason_of_a_pod_that_waits() -> None:
+    ledger = Ledger()
+    ledger.waits("u", "default/p", "root.a", gang=False)
+    assert ledger.bound("u", "n1", SECOND, lambda: "2/2 nodes would do") is Kind.LATER
+    for why in ("", "queue root.a lacks 1 CPU", "something else"):
+        ledger.found("u", why)
+    (example,) = ledger.totals(SECOND).examples[Kind.LATER]
+    assert example.reason == "2/2 nodes would do; queue root.a lacks 1 CPU"
+
+
+@pytest.mark.remuda_rule("EXT-171")
 def test_an_eviction_for_the_same_reason_counts_once() -> None:
     ledger = Ledger()
     for reason in ("for pod default/a", "for pod default/a", "for pod default/b"):
