@@ -47,7 +47,7 @@ class Shadow:
         self._log = folder / "shadow.log"
         self._http = httpx2.Client(timeout=SECONDS)
         self._process: subprocess.Popen[str] | None = None
-        self._address = ""
+        self._address = self._rest = ""
         self._wait = wait
 
     def __enter__(self) -> Self:
@@ -74,9 +74,13 @@ class Shadow:
     def _listens(self) -> bool:
         assert self._process is not None
         assert self._process.poll() is None, self._log.read_text()
-        found = re.search(r"^kubernetes \S+ reports=(\S+)$", self._log.read_text(), re.MULTILINE)
-        self._address = "" if found is None else found[1]
-        return found is not None
+        told = self._log.read_text()
+        reports = re.search(r"^kubernetes \S+ reports=(\S+)$", told, re.MULTILINE)
+        listening = re.search(r"^listening grpc=\S+ rest=(\S+)$", told, re.MULTILINE)
+        if reports is None or listening is None:
+            return False
+        self._address, self._rest = reports[1], listening[1]
+        return True
 
     def get(self, path: str) -> httpx2.Response:
         """Ask its HTTP API."""
@@ -106,6 +110,12 @@ class Shadow:
         """Return how often each kind was found for pods of a queue, without those that were not."""
         counts = self.agreement()["queues"].get(queue, {})
         return {kind: count for kind, count in counts.items() if count}
+
+    def waits(self, queue: str) -> bool:
+        """Whether an ask in a queue waits, as the shadow's own scheduler says."""
+        path = f"/ws/v1/partition/default/queue/{queue}/applications"
+        found = self._http.get(f"http://{self._rest}{path}").json()
+        return any(each.get("pendingResource") for each in found)
 
     def example(self, kind: str, queue: str) -> Any:
         """Return the last example of a kind in a queue."""
