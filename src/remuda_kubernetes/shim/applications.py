@@ -40,6 +40,7 @@ _KNOWN = frozenset(
         ApplicationState.FAILING,
     }
 )
+_MOVABLE = frozenset({TaskState.WAITING, TaskState.ASKED, TaskState.BOUND})
 
 
 def is_known(application: Application) -> bool:
@@ -163,10 +164,30 @@ def updated(state: State, identity: str, entered: str, message: str) -> None:
         forget_if_empty(state, application)
 
 
+def without_originator(state: State, application: Application) -> None:
+    """Begin anew with the pods that are left when the originator went before its gang began.
+
+    Nobody makes placeholders for them any more, so they would wait for ever. Another one of them
+    speaks for the application now, and may bring the same gang.
+    """
+    members = [task for task in application.tasks.values() if not task.placeholder]
+    before = application.state
+    if not members or not application.facts.groups or not application.move(ApplicationEvent.LEAVE):
+        return
+    if before is not ApplicationState.NEW:
+        gone = requests.removed_application(application.identity)
+        state.outbox.put(ToScheduler(requests.application_request(state.rm_id, remove=[gone])))
+    _move_on(state, application)
+
+
 def _move_on(state: State, application: Application) -> None:
-    """Give the pods that still wait a new application: they came when theirs was ending."""
+    """Give the pods that are left a new application: theirs has ended, or never began.
+
+    Those that wait came when it was ending; those with a node got that from somebody else.
+    """
+    moved = []
     for task in list(application.tasks.values()):
-        if task.placeholder or task.state not in {TaskState.WAITING, TaskState.ASKED}:
+        if task.placeholder or task.state not in _MOVABLE:
             continue
         if task.pod.deleted:
             # It wants nothing any more.
@@ -181,7 +202,10 @@ def _move_on(state: State, application: Application) -> None:
         del application.tasks[task.key]
         task.application = new
         new.tasks[task.key] = task
-        joined(state, new, task.pod)
+        moved.append(task)
+    # What has a node is reported with the application, so that has to have all its pods before.
+    for task in moved:
+        joined(state, task.application, task.pod)
 
 
 def _fail_pods(state: State, application: Application, tell: Callable[[Pod], Event]) -> None:

@@ -19,7 +19,7 @@ from remuda_kubernetes.shim.effects import BindPod, BindVolume, SelectNode
 from remuda_kubernetes.shim.records import Task
 from remuda_kubernetes.shim.state import State
 from remuda_kubernetes.shim.states import TaskEvent, TaskState
-from remuda_kubernetes.translation import events
+from remuda_kubernetes.translation import events, resources
 from remuda_kubernetes.translation.requests import release
 
 # Pauses before a pod asks again after a failed binding: the first, doubled up to the longest.
@@ -40,7 +40,9 @@ def allocated(state: State, allocation: si.Allocation) -> None:
         )
         return
     if not task.move(TaskEvent.ALLOCATE):
-        if task.node != allocation.nodeID:
+        # A pod that somebody else gave a node was withdrawn then. A release now would end what
+        # was reported of it since, which has the same key.
+        if task.node != allocation.nodeID and task.state is not TaskState.BOUND:
             text = f"the pod is {task.state.value.lower()} already"
             state.outbox.release(
                 release(allocation.applicationID, allocation.allocationKey, message=text)
@@ -58,8 +60,20 @@ def allocated(state: State, allocation: si.Allocation) -> None:
         _give_back(state, task, refusal, pause=0.0)
         return
     placing.place(state, task.pod, task.node)
+    if _was_resized(task, allocation):
+        asking.report(state, task)
     state.post(events.scheduled(task.pod, task.node))
     _bind_volumes(state, task)
+
+
+def _was_resized(task: Task, allocation: si.Allocation) -> bool:
+    """Whether a pod takes another amount than the scheduler decided about: it just changed."""
+    given, taken = allocation.resourcePerAlloc, resources.pod_resource(task.pod)
+    return given != taken and _amounts(given) != _amounts(taken)
+
+
+def _amounts(resource: si.Resource) -> dict[str, int]:
+    return {name: each.value for name, each in resource.resources.items() if each.value}
 
 
 def _refusal(state: State, task: Task) -> str:

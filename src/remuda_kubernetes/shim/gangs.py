@@ -19,6 +19,8 @@ from remuda_kubernetes.shim.states import ApplicationState, TaskEvent, TaskState
 from remuda_kubernetes.translation import events, names, placeholders
 
 _PAUSE_SECONDS: Final = 5.0
+# How long a placeholder that was created may stay unseen.
+_UNSEEN_SECONDS: Final = 30.0
 
 
 def must_reserve(application: Application) -> bool:
@@ -76,6 +78,8 @@ def _created(
     # A conflict: it exists, from before a restart; or one with its name has ended, which no watch
     # shows, and its name is taken for good.
     if outcome.done or (outcome.result is Result.CONFLICT and not ended):
+        if name in application.creating:
+            state.after(_UNSEEN_SECONDS, partial(_unseen, state, application, name))
         return
     application.creating.discard(name)
     if application.reserved or application.state is not ApplicationState.RESERVING:
@@ -87,6 +91,17 @@ def _created(
         return
     state.post(events.placeholder_failed(application.originator, name, outcome.message))
     _reserve_later(state, application, _PAUSE_SECONDS)
+
+
+def _unseen(state: State, application: Application, name: str) -> None:
+    """Create a placeholder once more that no watch brought.
+
+    Somebody deleted it before it was seen, for example while the watch was interrupted.
+    """
+    if name in application.creating:
+        application.creating.discard(name)
+        reserve(state, application)
+        forget_if_empty(state, application)
 
 
 def _reserve_later(state: State, application: Application, seconds: float) -> None:
@@ -121,12 +136,17 @@ def task_bound(state: State, task: Task) -> None:
 
 
 def _begin_if_complete(state: State, application: Application) -> None:
-    """Let the members ask when each group has as many placeholders with a node as it needs."""
+    """Let the members ask when each group has the room it needs.
+
+    That is kept by placeholders with a node, and taken by members with a node: the originator may
+    be a member that was placed before a restart, and no placeholder is made for it again.
+    """
     if application.state is not ApplicationState.RESERVING:
         return
     have: dict[str, int] = {}
     for task in application.tasks.values():
-        if task.placeholder and task.state in {TaskState.BOUND, TaskState.LEAVING}:
+        leaves = task.placeholder and task.state is TaskState.LEAVING
+        if leaves or task.state is TaskState.BOUND:
             group = task.facts.task_group
             have[group] = have.get(group, 0) + 1
     application.lacking = sum(

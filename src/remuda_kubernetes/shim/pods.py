@@ -53,6 +53,8 @@ def _ended(state: State, pod: Pod) -> None:
     task.move(TaskEvent.END)
     del application.tasks[task.key]
     gangs.task_gone(state, task)
+    if task.key == application.originator.uid:
+        applications.without_originator(state, application)
     forget_if_empty(state, application)
 
 
@@ -71,8 +73,9 @@ def _ours(state: State, pod: Pod) -> None:
     if pod.assigned:
         _assigned(state, task, before)
     elif task.state is TaskState.BINDING:
-        # It is counted on its node already; its labels may have changed.
+        # It is counted on its node already; its labels may have changed, or its amounts.
         placing.place(state, pod, task.node)
+        _report_if_resized(state, task, before)
     elif pod.deleted:
         asking.withdraw(state, task, "the pod is being deleted")
         task.move(TaskEvent.RETURN)
@@ -99,14 +102,12 @@ def _assigned(state: State, task: Task, before: Pod) -> None:
     pod = task.pod
     node = pod.spec.node_name
     placing.place(state, pod, node)
-    if task.state is TaskState.BOUND and task.node == node:
-        if not resources.same_amounts(before, pod):
-            asking.report(state, task)
-        return
     if task.state is TaskState.LEAVING:
         return
     if task.node == node:
-        binding.confirmed(state, task)
+        if task.state is not TaskState.BOUND:
+            binding.confirmed(state, task)
+        _report_if_resized(state, task, before)
         return
     asking.withdraw(state, task, f"the pod runs on {node}")
     binding.forget_volumes(state, task)
@@ -115,6 +116,12 @@ def _assigned(state: State, task: Task, before: Pod) -> None:
         task.node = node
         report_if_possible(state, task)
         gangs.task_bound(state, task)
+
+
+def _report_if_resized(state: State, task: Task, before: Pod) -> None:
+    """Report a pod that has a node and takes another amount than before."""
+    if before is not task.pod and not resources.same_amounts(before, task.pod):
+        report_if_possible(state, task)
 
 
 def report_if_possible(state: State, task: Task) -> None:

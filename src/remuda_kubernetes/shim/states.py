@@ -41,6 +41,8 @@ class ApplicationEvent(Enum):
     FAIL = "fail"
     END_FAILED = "end failed"
     COMPLETE = "complete"
+    # Its originator went before its gang began.
+    LEAVE = "leave"
 
 
 class TaskState(Enum):
@@ -95,6 +97,9 @@ APPLICATIONS: Final[dict[tuple[ApplicationState, ApplicationEvent], ApplicationS
     (_A.RUNNING, _AE.END_FAILED): _A.FAILED,
     (_A.RESERVING, _AE.COMPLETE): _A.COMPLETED,
     (_A.RUNNING, _AE.COMPLETE): _A.COMPLETED,
+    (_A.NEW, _AE.LEAVE): _A.COMPLETED,
+    (_A.SUBMITTED, _AE.LEAVE): _A.COMPLETED,
+    (_A.RESERVING, _AE.LEAVE): _A.COMPLETED,
 }
 
 TASKS: Final[dict[tuple[TaskState, TaskEvent], TaskState]] = {
