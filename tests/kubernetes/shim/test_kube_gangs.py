@@ -106,6 +106,54 @@ def test_after_a_restart_only_the_missing_placeholders_are_made(world: World) ->
     assert world.where("driver") == "n1"
 
 
+def test_a_gang_whose_originator_is_a_member_goes_on_after_a_restart(world: World) -> None:
+    world.node("n1", cpu="4")
+    world.start()
+    world.pod("w0", cpu="1", annotations=groups(3) | {GROUP: "workers"})
+    until(world, lambda: world.where("w0") == "n1")
+    world.run()
+    assert len(placeholders(world)) == 2
+    world.shim.lost()
+    world.shim.register_again()
+    world.run()
+    member(world, "w1")
+    member(world, "w2")
+    until(world, lambda: world.where("w1") == world.where("w2") == "n1")
+    assert placeholders(world) == []
+
+
+def test_members_begin_anew_when_the_originator_goes_before_the_gang_began(world: World) -> None:
+    world.node("n1", cpu="4")
+    world.start()
+    no = Outcome(Result.REFUSED, "exceeded quota")
+    world.fail = lambda call: no if isinstance(call, CreatePod) else None
+    for name in ("w1", "w2"):
+        world.pod(name, annotations=groups(2) | {GROUP: "workers"})
+    world.run()
+    world.drop(POD, "w1", "default")
+    world.run()
+    world.fail = lambda _call: None
+    world.pod("w3", annotations=groups(2) | {GROUP: "workers"})
+    world.run(seconds=6)
+    until(world, lambda: world.where("w2") == world.where("w3") == "n1")
+    (application,) = world.shim.dump()["applications"]
+    assert application["originator"] == "default/w2"
+    assert application["gang"]
+
+
+def test_a_placeholder_that_nobody_saw_is_created_again(world: World) -> None:
+    world.node("n1", cpu="4")
+    world.start()
+    # It was deleted while the watch was interrupted, which then tells nothing of it.
+    unseen = iter([Outcome(Result.DONE)])
+    world.fail = lambda call: next(unseen, None) if isinstance(call, CreatePod) else None
+    world.pod("driver", annotations=groups(2))
+    world.run()
+    assert len(placeholders(world)) == 1
+    world.run(seconds=31)
+    until(world, lambda: world.where("driver") == "n1")
+
+
 def test_placeholders_go_when_the_originator_is_deleted(world: World) -> None:
     world.node("n1", cpu="2")
     world.start()

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from remuda.core.messages.queries import NodesQuery
 from remuda.si.pb import si_pb2 as si
-from remuda_kubernetes.objects.kinds import POD
+from remuda_kubernetes.objects.kinds import NODE, POD
 from remuda_kubernetes.objects.outcomes import Outcome, Result
+from remuda_kubernetes.objects.pods import Pod
 from remuda_kubernetes.shim.effects import BindPod
 from tests.kubernetes.shim.world import World
 
@@ -35,6 +37,31 @@ def end_application(world: World, name: str) -> None:
     ended = si.UpdatedApplication(applicationID=name, state="Completed")
     world.shim.answered([si.ApplicationResponse(updated=[ended])])
     world.run()
+
+
+def counted(world: World) -> dict[str, int]:
+    """How much of each node's processors the scheduler counts as used, in thousandths."""
+    world.scheduler.wait_idle()
+    nodes: Any = world.scheduler.core.query(NodesQuery("default", "rm")).result(30.0)
+    return {each.node_id: each.allocated.get("vcore", 0) for each in nodes}
+
+
+def decided(world: World, pod: Pod) -> str:
+    """Let the scheduler decide about a pod; return the node. The shim hears of it later."""
+    late: list[Any] = []
+    take_in = world.shim.answered
+
+    def hear(responses: Any) -> None:
+        found = list(responses)
+        late.extend(each for each in found if getattr(each, "new", None))
+        take_in([each for each in found if not getattr(each, "new", None)])
+
+    world.shim.answered = hear  # type: ignore[method-assign]
+    world.run()
+    world.shim.answered = take_in  # type: ignore[method-assign]
+    world.inbox = late + world.inbox
+    (node,) = [new.nodeID for each in late for new in each.new if new.allocationKey == pod.uid]
+    return str(node)
 
 
 @pytest.mark.parametrize("before", [True, False])
@@ -176,3 +203,57 @@ def test_a_waiting_pod_that_becomes_unreadable_is_told_and_stays_as_it_was(world
     world.node("n1")
     world.run()
     assert world.where("p") == "n1"
+
+
+def test_a_pod_that_somebody_binds_while_a_decision_is_under_way_is_counted(world: World) -> None:
+    world.node("n1")
+    world.node("n2")
+    world.start()
+    pod = world.pod("p", cpu="3")
+    chosen = decided(world, pod)
+    other = "n2" if chosen == "n1" else "n1"
+    world.change(pod, spec={"nodeName": other})
+    world.run()
+    assert counted(world) == {chosen: 0, other: 3000}
+
+
+@pytest.mark.parametrize("bound", [False, True])
+def test_a_pod_that_is_resized_while_it_is_being_bound_is_counted_with_its_new_size(
+    world: World, *, bound: bool
+) -> None:
+    world.node("n1")
+    world.start()
+    world.fail = lambda call: Outcome(Result.FAILED, "away") if isinstance(call, BindPod) else None
+    pod = world.pod("p", cpu="1")
+    world.run()
+    larger = [{"name": "c", "resources": {"requests": {"cpu": "2"}}}]
+    world.change(pod, spec={"containers": larger, "nodeName": "n1" if bound else ""})
+    world.run()
+    assert counted(world) == {"n1": 2000}
+
+
+def test_a_pod_that_is_resized_while_a_decision_is_under_way_is_counted_so(world: World) -> None:
+    world.node("n1")
+    world.start()
+    pod = world.pod("p", cpu="1")
+    assert decided(world, pod) == "n1"
+    larger = [{"name": "c", "resources": {"requests": {"cpu": "2"}}}]
+    world.change(pod, spec={"containers": larger})
+    world.run()
+    assert world.where("p") == "n1"
+    assert counted(world) == {"n1": 2000}
+
+
+def test_a_pod_is_counted_again_although_its_node_was_away_until_its_application_ended(
+    world: World,
+) -> None:
+    node = world.node("n1")
+    world.start()
+    world.pod("p", cpu="1")
+    world.run()
+    world.drop(NODE, "n1")
+    world.run()
+    end_application(world, "app")
+    world.put(NODE, node)
+    world.run()
+    assert counted(world) == {"n1": 1000}
