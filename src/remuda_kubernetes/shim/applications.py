@@ -9,13 +9,13 @@ from typing import Final
 from msgspec import structs
 
 from remuda_kubernetes.objects.cluster import Namespace
-from remuda_kubernetes.objects.outcomes import Outcome
+from remuda_kubernetes.objects.outcomes import Outcome, Result
 from remuda_kubernetes.objects.pods import Pod
 from remuda_kubernetes.objects.values import ObjectError
 from remuda_kubernetes.shim import asking, deriving, gangs
 from remuda_kubernetes.shim.effects import FailPod, ToScheduler
 from remuda_kubernetes.shim.ending import forget_if_empty
-from remuda_kubernetes.shim.records import Application
+from remuda_kubernetes.shim.records import Application, Task
 from remuda_kubernetes.shim.state import Phase, State
 from remuda_kubernetes.shim.states import (
     OVER,
@@ -31,6 +31,8 @@ from remuda_kubernetes.translation.namespaces import namespace_limits
 
 # How long the namespace of a pod may be unknown before its application is submitted without it.
 _NAMESPACE_SECONDS: Final = 2.0
+# Before a pod that could not be marked as failed is marked again.
+_PAUSE_SECONDS: Final = 30.0
 
 _KNOWN = frozenset(
     {
@@ -218,10 +220,16 @@ def _fail_pods(state: State, application: Application, tell: Callable[[Pod], Eve
         task.move(TaskEvent.REJECT)
         event = tell(task.pod)
         state.post(event)
-        state.call(
-            partial(FailPod, pod=task.pod, reason=event.reason, message=event.message), _ignore
-        )
+        _fail_pod(state, task, event)
 
 
-def _ignore(_outcome: Outcome) -> None:
-    """Leave it: the condition and the event say the same."""
+def _fail_pod(state: State, task: Task, event: Event) -> None:
+    """Mark a pod as failed; again until the API server answers, or the pod is gone."""
+    if state.tasks.get(task.key) is not task or task.state is not TaskState.REJECTED:
+        return
+
+    def ended(outcome: Outcome) -> None:
+        if outcome.result is Result.FAILED:
+            state.after(_PAUSE_SECONDS, partial(_fail_pod, state, task, event))
+
+    state.call(partial(FailPod, pod=task.pod, reason=event.reason, message=event.message), ended)

@@ -8,7 +8,7 @@ from remuda.si.pb import si_pb2 as si
 from remuda_kubernetes.objects.kinds import NODE, POD
 from remuda_kubernetes.objects.outcomes import Outcome, Result
 from remuda_kubernetes.shim import recovery
-from remuda_kubernetes.shim.effects import BindPod, EvictPod, ToScheduler
+from remuda_kubernetes.shim.effects import BindPod, EvictPod, FailPod, ToScheduler
 from remuda_kubernetes.shim.shim import Shim
 from tests.kubernetes.shim.world import World, until
 
@@ -186,6 +186,23 @@ def test_an_application_that_the_scheduler_refuses_fails_its_pods() -> None:
         assert pod.status.phase == "Failed"
         assert pod.status.reason == "ApplicationRejected"
         assert "root.nowhere" in world.told("ApplicationRejected")[0]
+    finally:
+        world.close()
+
+
+def test_a_pod_that_could_not_be_marked_as_failed_is_marked_later() -> None:
+    world = World(PREEMPTION)
+    try:
+        world.node("n1")
+        world.start()
+        away = iter([Outcome(Result.FAILED, "no answer")])
+        world.fail = lambda call: next(away, None) if isinstance(call, FailPod) else None
+        world.pod("p", queue="root.nowhere")
+        world.run()
+        world.run(seconds=31)
+        pod = world.current("p")
+        assert pod is not None
+        assert pod.status.phase == "Failed"
     finally:
         world.close()
 
