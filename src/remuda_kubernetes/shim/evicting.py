@@ -11,7 +11,7 @@ from typing import Final
 
 from remuda.si.pb import si_pb2 as si
 from remuda_kubernetes.objects.outcomes import Outcome, Result
-from remuda_kubernetes.shim import gangs
+from remuda_kubernetes.shim import asking, gangs
 from remuda_kubernetes.shim.effects import DeletePod, EvictPod
 from remuda_kubernetes.shim.records import Task
 from remuda_kubernetes.shim.state import SECOND, State
@@ -42,9 +42,8 @@ def _released(state: State, release: si.AllocationRelease) -> Task | None:
     """Take in one release; return the task that has to leave, if it is a victim."""
     task = state.tasks.get(release.allocationKey)
     if release.terminationType == si.STOPPED_BY_RM:
-        # The answer to a release of ours, or the node is gone; the room is free either way.
         if task is not None and task.allocation_id == release.allocationID:
-            task.allocation_id = ""
+            _not_counted(state, task)
         return None
     if task is None:
         state.outbox.release(
@@ -60,6 +59,17 @@ def _released(state: State, release: si.AllocationRelease) -> Task | None:
         return None
     _evict(state, task.key, state.now_ns + int(_BUDGET_SECONDS * SECOND))
     return task
+
+
+def _not_counted(state: State, task: Task) -> None:
+    """Take in that the scheduler counts a pod no more: as we asked for, or its node was removed.
+
+    The node may be there again by now, with a decision of before on its way; the pod is reported
+    then. The scheduler takes what it knows already as no change.
+    """
+    task.allocation_id = ""
+    if task.state in {TaskState.BINDING, TaskState.BOUND} and task.node in state.placed:
+        asking.report(state, task)
 
 
 def _tell(state: State, message: str, victims: list[Task]) -> None:

@@ -257,3 +257,17 @@ def test_a_pod_is_counted_again_although_its_node_was_away_until_its_application
     world.put(NODE, node)
     world.run()
     assert counted(world) == {"n1": 1000}
+
+
+def test_a_pod_whose_node_was_made_anew_while_a_decision_is_under_way_is_counted(
+    world: World,
+) -> None:
+    node = world.node("n1")
+    world.start()
+    pod = world.pod("p", cpu="3")
+    assert decided(world, pod) == "n1"
+    world.drop(NODE, "n1")
+    world.put(NODE, node)
+    world.run()
+    assert world.where("p") == "n1"
+    assert counted(world) == {"n1": 3000}
