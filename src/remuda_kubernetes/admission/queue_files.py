@@ -12,13 +12,20 @@ from typing import Final
 from remuda.base.errors import ERROR
 from remuda.runtime.configuration.text import judge
 from remuda_kubernetes.translation.findings import Finding
+from remuda_kubernetes.translation.partitions import missing_partition
 
 _SHOWN: Final = 50
 _ADVICE: Final = "correct the file"
 
 
 def faults_of(queues: str) -> tuple[Finding, ...]:
-    """Return all faults of a queue file, at most 50, errors first; no text is the built-in file."""
+    """Return all faults of a queue file, at most 50, errors first; no text is the built-in file.
+
+    Rules: EXT-177.
+    """
+    missing = missing_partition(queues)
+    if missing is not None:
+        return (missing,)
     problems = sorted(
         judge(queues.encode(), "queues.yaml").problems, key=lambda each: each.severity != ERROR
     )

@@ -20,6 +20,7 @@ from remuda.session.client import SessionClient
 from remuda.si.pb import si_pb2 as si
 from remuda.si.predicates import NodesPredicatesItem, NodesPredicatesItemResult
 from remuda.si.wire import Request, Response
+from remuda_kubernetes.translation.partitions import missing_partition
 
 _log = logging.getLogger("remuda.kubernetes")
 
@@ -130,6 +131,11 @@ class SchedulerLink:
             act()
 
     def _register(self, queues: str, extra: dict[str, str]) -> None:
+        """Register, unless the queues have no place for what the shim would tell of."""
+        missing = missing_partition(queues)
+        if missing is not None:
+            self._call(lambda: self._receiver.registered(str(missing), refused=True))
+            return
         self._callback.begin()
         try:
             self._client.register(
@@ -158,6 +164,11 @@ class SchedulerLink:
             _log.debug("a request was not sent: %s", error)
 
     def _reconfigure(self, queues: str, extra: dict[str, str], token: object) -> None:
+        """Change the configuration, unless that takes all nodes away. Rules: EXT-177."""
+        missing = missing_partition(queues)
+        if missing is not None:
+            self._call(lambda: self._receiver.reconfigured(token, str(missing)))
+            return
         fault = ""
         try:
             self._client.update_configuration(queues, extra_config=extra)

@@ -48,6 +48,16 @@ def test_config_maps_of_others_are_no_concern(name: str, namespace: str) -> None
     assert judged(wrong, namespace=namespace).allowed
 
 
+@pytest.mark.remuda_rule("EXT-177")
+@pytest.mark.parametrize("queues, allowed", [("# only a comment\n", False), ("", True)])
+def test_a_queue_file_has_the_partition_of_all_nodes_or_is_left_out(
+    queues: str, *, allowed: bool
+) -> None:
+    answer = judged(config_map("yunikorn-configs", **{"queues.yaml": queues}))
+    assert answer.allowed is allowed
+    assert ("no partition 'default'" in answer.message) is not allowed
+
+
 def test_a_packed_queue_file_is_read() -> None:
     packed = base64.b64encode(gzip.compress(WRONG_QUEUES.encode())).decode()
     changed = {**config_map("yunikorn-configs"), "binaryData": {"queues.yaml.gz": packed}}

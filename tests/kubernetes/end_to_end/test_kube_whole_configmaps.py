@@ -69,6 +69,18 @@ def test_a_plain_file_counts_at_once(settled: Cluster) -> None:
     )
 
 
+@pytest.mark.remuda_rule("EXT-177")
+@pytest.mark.parametrize(
+    "queues",
+    ["# every line is a comment\n", "partitions: [{name: gpu, queues: [{name: root}]}]\n"],
+    ids=["comments", "another"],
+)
+def test_a_file_without_the_partition_of_all_nodes_is_refused(
+    settled: Cluster, queues: str
+) -> None:
+    is_refused(settled, queues, "no partition 'default'")
+
+
 def test_a_compressed_file_counts_at_once(settled: Cluster) -> None:
     packed = base64.b64encode(gzip.compress(with_queue("packed").encode())).decode()
     settled.write_config({}, binaryData={"queues.yaml.gz": packed})
