@@ -11,8 +11,8 @@ from typing import Final
 
 from remuda.base.errors import ERROR
 from remuda.runtime.configuration.text import judge
+from remuda_kubernetes.link.partitions import missing_partition
 from remuda_kubernetes.translation.findings import Finding
-from remuda_kubernetes.translation.partitions import missing_partition
 
 _SHOWN: Final = 50
 _ADVICE: Final = "correct the file"

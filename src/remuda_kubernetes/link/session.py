@@ -20,7 +20,7 @@ from remuda.session.client import SessionClient
 from remuda.si.pb import si_pb2 as si
 from remuda.si.predicates import NodesPredicatesItem, NodesPredicatesItemResult
 from remuda.si.wire import Request, Response
-from remuda_kubernetes.translation.partitions import missing_partition
+from remuda_kubernetes.link.partitions import missing_partition
 
 _log = logging.getLogger("remuda.kubernetes")
 
