@@ -36,7 +36,7 @@ def changed(state: State, old: Node | None, new: Node | None) -> None:
         if not state.telling:
             # Else all nodes are opened together, when all pods were told.
             open_nodes(state, [new.name])
-    elif old is None or _amounts(old) != _amounts(new):
+    elif old is None or _told(old) != _told(new):
         info = _read(state, new, requests.changed_node)
         if info is not None:
             _send(state, [info])
@@ -103,11 +103,13 @@ def _read(
         return None
 
 
-def _amounts(node: Node) -> dict[str, int] | None:
+def _told(node: Node) -> tuple[dict[str, int] | None, object, bool]:
+    """Return all that the scheduler is told of a node but its name."""
     try:
-        return resources.node_amounts(node)
+        amounts = resources.node_amounts(node)
     except ObjectError:
-        return None
+        amounts = None
+    return amounts, node.labels, node.ready
 
 
 def _send(state: State, infos: list[si.NodeInfo]) -> None:

@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
+from remuda.core.messages.queries import NodesQuery
 from remuda.si.pb import si_pb2 as si
-from remuda_kubernetes.objects.kinds import POD
+from remuda_kubernetes.objects.kinds import NODE, POD
+from remuda_kubernetes.objects.nodes import Node
+from remuda_kubernetes.objects.values import convert, plain
 from remuda_kubernetes.shim.effects import ToScheduler
 from tests.kubernetes.shim.world import World
 
@@ -193,6 +196,28 @@ def test_a_broken_quota_is_told_and_nothing_else_suffers(world: World) -> None:
     world.run()
     assert world.told("InvalidMetadata")
     assert any(pod.spec.node_name for pod in world.pods())
+
+
+def test_the_scheduler_shows_whether_a_node_is_ready_now_and_its_labels(world: World) -> None:
+    """A machine that an autoscaler adds registers before its network works."""
+    node = world.node("n1")
+    world.start()
+    world.run()
+
+    def shown() -> tuple[bool, str]:
+        world.scheduler.wait_idle()
+        nodes: Any = world.scheduler.core.query(NodesQuery("default", "rm")).result(30.0)
+        (found,) = nodes
+        return found.ready, found.attributes.get("disk", "")
+
+    assert shown() == (False, "")
+    for status, disk in (("True", "ssd"), ("False", "none")):
+        changed = plain(node)
+        changed["status"]["conditions"] = [{"type": "Ready", "status": status}]
+        changed["metadata"]["labels"] = {"disk": disk}
+        world.put(NODE, convert(Node, changed))
+        world.run()
+        assert shown() == (status == "True", disk)
 
 
 def test_a_node_without_amounts_is_told_and_nothing_else_suffers(world: World) -> None:
