@@ -79,6 +79,7 @@ def test_a_file_without_the_partition_of_all_nodes_is_refused(
     settled: Cluster, queues: str
 ) -> None:
     is_refused(settled, queues, "no partition 'default'")
+    assert settled.queue("root") is not None
 
 
 def test_a_compressed_file_counts_at_once(settled: Cluster) -> None:
