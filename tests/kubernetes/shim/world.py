@@ -253,9 +253,6 @@ class World:
     def _carry_out(self, call: Any) -> Outcome:
         if isinstance(call, CreatePod):
             return self._create(call)
-        if isinstance(call, AnnotatePod):
-            self.change(call.pod, metadata={"annotations": call.annotations})
-            return Outcome(Result.DONE)
         if isinstance(call, BindVolume | SelectNode):
             # What the volume controllers make of it is up to the test.
             return Outcome(Result.DONE)
@@ -265,7 +262,9 @@ class World:
         pod = self._same(call.pod)
         if pod is None:
             return Outcome(Result.GONE, "not found")
-        if isinstance(call, BindPod):
+        if isinstance(call, AnnotatePod):
+            self.change(pod, metadata={"annotations": {**pod.annotations, **call.annotations}})
+        elif isinstance(call, BindPod):
             if pod.spec.node_name:
                 same = pod.spec.node_name == call.node
                 return Outcome(Result.DONE if same else Result.CONFLICT, "bound already")
