@@ -22,6 +22,8 @@ from remuda_kubernetes.objects.outcomes import Outcome, Result
 class CallSettings:
     """``in_flight`` requests at once, of them at most ``background`` ones that nobody waits for.
 
+    At most ``creations`` create a pod: a gang may have thousands of placeholders, and the bindings
+    of others do not wait for them.
     A call is given up after ``deadline`` seconds since it was first sent; one request may take
     ``timeout`` seconds. The wait after failures begins with ``first_wait`` seconds and doubles up
     to ``longest_wait``.
@@ -29,6 +31,7 @@ class CallSettings:
 
     in_flight: int = 100
     background: int = 30
+    creations: int = 50
     deadline: float = 30.0
     timeout: float = 10.0
     first_wait: float = 0.2
@@ -90,19 +93,24 @@ class Attempts:
         self._clock: Final = clock
         self._chance: Final = chance
         self._all: Final = asyncio.Semaphore(settings.in_flight)
-        self._background: Final = asyncio.Semaphore(settings.background)
+        # Calls of these kinds, of which there may be thousands at once, leave room for others.
+        self.background: Final = asyncio.Semaphore(settings.background)
+        self.creations: Final = asyncio.Semaphore(settings.creations)
         self._lines: Final[dict[str, _Line]] = {}
 
     async def carry_out(
-        self, verb: str, key: str, attempt: Attempt, *, background: bool = False
+        self, verb: str, key: str, attempt: Attempt, *, within: asyncio.Semaphore | None = None
     ) -> Outcome:
-        """Return the outcome of a call about the object ``key``. Never raises for an answer."""
+        """Return the outcome of a call about the object ``key``. Never raises for an answer.
+
+        ``within``: a bound besides that of all calls.
+        """
         self.figures.open += 1
         line = self._lines.setdefault(key, _Line())
         line.users += 1
         try:
             async with line.lock:
-                outcome = await self._until_ended(attempt, background=background)
+                outcome = await self._until_ended(attempt, within)
         finally:
             line.users -= 1
             if line.users == 0:
@@ -112,13 +120,13 @@ class Attempts:
         self.figures.ended[counted] = self.figures.ended.get(counted, 0) + 1
         return outcome
 
-    async def _until_ended(self, attempt: Attempt, *, background: bool) -> Outcome:
+    async def _until_ended(self, attempt: Attempt, within: asyncio.Semaphore | None) -> Outcome:
         waits = Backoff(self._chance, self._settings.first_wait, self._settings.longest_wait)
         give_up = 0.0
         sent = 0
         this = Try()
         while True:
-            await self._take_slot(background=background)
+            await self._take_slot(within)
             try:
                 now = self._clock.now()
                 give_up = give_up or now + self._settings.deadline
@@ -131,7 +139,7 @@ class Attempts:
             except ApiError as error:
                 failure = error
             finally:
-                self._give_slot(background=background)
+                self._give_slot(within)
             if not failure.transient or failure.blocked:
                 return outcome_of(failure, sent)
             if not failure.unsent and failure.status not in {401, 429}:
@@ -142,24 +150,24 @@ class Attempts:
             self.figures.retries += 1
             await self._clock.sleep(wait)
 
-    async def _take_slot(self, *, background: bool) -> None:
+    async def _take_slot(self, within: asyncio.Semaphore | None) -> None:
         """Wait until one more request may be in flight."""
-        if background:
-            await self._background.acquire()
+        if within is None:
+            await self._all.acquire()
+        else:
+            await within.acquire()
             try:
                 await self._all.acquire()
             except BaseException:
-                self._background.release()
+                within.release()
                 raise
-        else:
-            await self._all.acquire()
         self.figures.in_flight += 1
 
-    def _give_slot(self, *, background: bool) -> None:
+    def _give_slot(self, within: asyncio.Semaphore | None) -> None:
         self.figures.in_flight -= 1
         self._all.release()
-        if background:
-            self._background.release()
+        if within is not None:
+            within.release()
 
 
 def _fenced(sent: int) -> Outcome:

@@ -123,7 +123,9 @@ class Calls:
                 return Outcome(Result.CONFLICT, str(error), pod=found)
             return Outcome(Result.DONE, pod=_pod(answer))
 
-        return await self._attempts.carry_out("create", f"Pod/{namespace}/{name}", attempt)
+        return await self._attempts.carry_out(
+            "create", f"Pod/{namespace}/{name}", attempt, within=self._attempts.creations
+        )
 
     async def _in_the_way(self, namespace: str, name: str, this: Try) -> Pod:
         """Return the pod that has the name; if it has just gone, the call may be tried again."""
@@ -189,7 +191,7 @@ class Calls:
         body = bodies.conditions(pod.uid, conditions)
         attempt = self._patch(_path(pod, "status"), body, bodies.STRATEGIC)
         return await self._attempts.carry_out(
-            "patch status", _key(POD, pod), attempt, background=True
+            "patch status", _key(POD, pod), attempt, within=self._attempts.background
         )
 
     async def fail_pod(self, pod: Pod, reason: str, message: str) -> Outcome:
@@ -201,7 +203,9 @@ class Calls:
     async def annotate_pod(self, pod: Pod, annotations: Mapping[str, str]) -> Outcome:
         """Add annotations to a pod; in the background."""
         attempt = self._patch(_path(pod), bodies.annotated(pod.uid, annotations), bodies.MERGE)
-        return await self._attempts.carry_out("annotate", _key(POD, pod), attempt, background=True)
+        return await self._attempts.carry_out(
+            "annotate", _key(POD, pod), attempt, within=self._attempts.background
+        )
 
     # ---------------------------------------------------------------- volumes
 

@@ -290,6 +290,29 @@ def test_at_most_so_many_requests_are_in_flight() -> None:
     run(test())
 
 
+def test_a_binding_does_not_wait_for_all_the_placeholders_of_a_gang() -> None:
+    settings = CallSettings(in_flight=4, creations=3)
+
+    async def test() -> None:
+        go = asyncio.Event()
+
+        async def held(stream: Stream) -> None:
+            await go.wait()
+            await stream.raw(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}")
+
+        async with Server() as server, calling(server, settings=settings) as calls:
+            server.on("POST", P, held)
+            server.on("POST", f"{P}/p/binding", DONE)
+            bodies = [{"metadata": {"name": f"tg-{number}"}} for number in range(20)]
+            made = [asyncio.create_task(calls.create_pod("n", each)) for each in bodies]
+            await eventually(lambda: server.open_requests == 3)
+            assert (await calls.bind(pod(), "m1")).done
+            go.set()
+            await asyncio.gather(*made)
+
+    run(test())
+
+
 BUDGET_SAYS = {"causes": [{"reason": "DisruptionBudget", "message": "needs 1 healthy pods"}]}
 
 
