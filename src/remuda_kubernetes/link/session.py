@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Final, Protocol, TypeAlias, TypeVar
 
+from remuda.base.errors import RemudaError
 from remuda.client import ClientError, Security
 from remuda.session.client import SessionClient
 from remuda.si.pb import si_pb2 as si
@@ -259,6 +260,10 @@ class _Callback:
             self._receiver.answered(responses)
 
     def _ask(self, judge: Callable[[], T]) -> T:
+        """Have the loop answer, and wait for it. Raises: RemudaError if the shim ends."""
+        if self._closed:
+            # Nobody would answer, and the end would wait for the answer.
+            raise RemudaError("the shim ends")
         answer: Future[T] = Future()
 
         def act() -> None:
