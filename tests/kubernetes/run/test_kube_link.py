@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -35,7 +36,7 @@ def test_a_question_at_the_end_is_refused_at_once(monkeypatch: pytest.MonkeyPatc
 
     async def end() -> None:
         loop = asyncio.get_running_loop()
-        receiver: Any = None
+        receiver: Any = mock.Mock()
         link = SchedulerLink(loop, "127.0.0.1:1", "rm", receiver, policy_group="", build={})
         await link.close()
         callback = clients[0].callback
@@ -46,5 +47,6 @@ def test_a_question_at_the_end_is_refused_at_once(monkeypatch: pytest.MonkeyPatc
         ):
             with pytest.raises(RemudaError, match="the shim ends"):
                 await asyncio.to_thread(ask)
+        assert receiver.mock_calls == []
 
     asyncio.run(end())
