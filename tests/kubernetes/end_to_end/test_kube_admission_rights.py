@@ -21,6 +21,12 @@ from remuda_kubernetes.testing import binaries
 from remuda_kubernetes.testing.real import RealServer
 from remuda_kubernetes.translation.settings import Settings
 from tests.kubernetes.end_to_end.admitting import CONFIGURATIONS, NAMESPACE, PLURALS, Controller
+from tests.kubernetes.end_to_end.auditing import (
+    audit_options,
+    granted_rights,
+    served_rights,
+    used_rights,
+)
 from tests.kubernetes.end_to_end.calls import Api
 
 ACCOUNT = "system:serviceaccount:yunikorn:remuda-admission"
@@ -62,12 +68,19 @@ def test_the_service_is_the_one_that_is_registered() -> None:
     assert [each["port"] for each in service["spec"]["ports"]] == [443]
 
 
+# What it does at other times: it asks for a namespace that it has not heard of yet, and it writes
+# new certificates before the old ones end (tests/kubernetes/admission).
+RARE = {("", "namespaces", "get"), ("", "secrets", "update")}
+
+
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealServer]:
     if reason := binaries.missing():
         pytest.skip(f"no real API server, and roles count on no other: {reason}")
     accounts = ["system:serviceaccounts", "system:authenticated"]
-    with RealServer(tmp_path_factory.mktemp("rights"), users={ACCOUNT: accounts}) as found:
+    folder = tmp_path_factory.mktemp("rights")
+    options = audit_options(folder)
+    with RealServer(folder, users={ACCOUNT: accounts}, options=options) as found:
         with Api(found.kubeconfig) as api:
             api.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
             for each in manifests():
@@ -98,6 +111,8 @@ def test_the_roles_allow_all_that_the_controller_does_and_not_more(
 
             controller.until("it is mended", mended)
         assert "403" not in controller.words()
+        wanted = served_rights(api, granted_rights(manifests()))
+    assert wanted - used_rights(server.directory, ACCOUNT) == RARE
 
     async def refused() -> None:
         async with Connection.from_kubeconfig(kubeconfig) as connection:

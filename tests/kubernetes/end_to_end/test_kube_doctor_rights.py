@@ -20,6 +20,7 @@ from remuda_kubernetes.testing.real import RealServer
 from remuda_kubernetes.testing.settings import Settings
 from tests.e2e.serving import run_remuda
 from tests.kubernetes.end_to_end import sound
+from tests.kubernetes.end_to_end.auditing import audit_options, audited
 from tests.kubernetes.end_to_end.calls import Api
 from tests.kubernetes.end_to_end.manifests import pod_manifest
 from tests.kubernetes.end_to_end.servers import FakeServer
@@ -291,23 +292,11 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealServer]:
     if reason := binaries.missing():
         pytest.skip(f"no real API server, and roles count on no other: {reason}")
     folder = tmp_path_factory.mktemp("doctor")
-    policy = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "rules": [{"level": "Metadata"}]}
-    (folder / "policy.json").write_text(json.dumps(policy))
-    options = [
-        f"--audit-policy-file={folder / 'policy.json'}",
-        f"--audit-log-path={folder / 'audit.log'}",
-    ]
     users = {READER: ["system:authenticated"]}
-    with RealServer(folder, users=users, options=options) as server:
+    with RealServer(folder, users=users, options=audit_options(folder)) as server:
         with Api(server.kubeconfig) as api:
             sound.install(api)
         yield server
-
-
-def audited(server: RealServer) -> list[Told]:
-    """The requests that the server wrote down."""
-    lines = (server.directory / "audit.log").read_text().splitlines()
-    return [json.loads(line) for line in lines]
 
 
 @pytest.mark.kubernetes
@@ -315,13 +304,17 @@ def audited(server: RealServer) -> list[Told]:
 def test_a_real_server_tells_which_rights_miss_and_writes_down_reads_only(
     real: RealServer,
 ) -> None:
-    before = len(audited(real))
+    before = len(audited(real.directory))
     found = permissions(told(real.kubeconfig))
     assert {whose for _, whose, _ in found} == {
         f"ServiceAccount yunikorn/{name}" for name in ("remuda", "remuda-admission")
     }
     assert any("may not create pods/binding in the whole cluster" in text for *_, text in found)
-    ours = [each for each in audited(real)[before:] if each["userAgent"] == "remuda-kubernetes"]
+    ours = [
+        each
+        for each in audited(real.directory)[before:]
+        if each["userAgent"] == "remuda-kubernetes"
+    ]
     changing = [each for each in ours if each["verb"] not in {"get", "list"}]
     assert {each["objectRef"]["resource"] for each in changing} == {"subjectaccessreviews"}
     assert len(changing) > 50

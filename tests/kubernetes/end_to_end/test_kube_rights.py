@@ -24,6 +24,13 @@ from remuda_kubernetes.packaging import rights
 from remuda_kubernetes.testing import binaries
 from remuda_kubernetes.testing.real import RealServer
 from remuda_kubernetes.translation.events import reference
+from tests.kubernetes.end_to_end.auditing import (
+    Right,
+    audit_options,
+    granted_rights,
+    served_rights,
+    used_rights,
+)
 from tests.kubernetes.end_to_end.calls import Api
 from tests.kubernetes.end_to_end.objects import NODES, PODS, node, pod
 
@@ -36,17 +43,9 @@ def manifests() -> list[dict[str, Any]]:
     return rights.scheduler("yunikorn")
 
 
-def granted(kind: str) -> set[tuple[str, str, str]]:
-    """Return group, resource and verb of all rules of a kind of role."""
-    return {
-        (group, resource, verb)
-        for each in manifests()
-        if each["kind"] == kind
-        for rule in each["rules"]
-        for group in rule["apiGroups"]
-        for resource in rule["resources"]
-        for verb in rule["verbs"]
-    }
+def granted(kind: str) -> set[Right]:
+    """The rights of all roles of a kind."""
+    return granted_rights([each for each in manifests() if each["kind"] == kind])
 
 
 def test_what_may_be_watched_is_what_is_watched() -> None:
@@ -64,7 +63,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealServer]:
         pytest.skip(f"no real API server, and roles count on no other: {reason}")
     accounts = ["system:serviceaccounts", "system:authenticated"]
     folder = tmp_path_factory.mktemp("rights")
-    with RealServer(folder, users={ACCOUNT: accounts}) as found:
+    with RealServer(folder, users={ACCOUNT: accounts}, options=audit_options(folder)) as found:
         with Api(found.kubeconfig) as api:
             api.create("/api/v1/namespaces", {"metadata": {"name": "yunikorn"}})
             for each in manifests():
@@ -118,10 +117,11 @@ async def everything(connection: Connection, first: Pod, volumes: Any) -> dict[s
     for version in (served.events, ""):
         events = Events(connection, version, EventSettings(instance="r", again=0.0))
         writing = asyncio.create_task(events.run())
-        events.post(reference(first, "Pod"), "Scheduled", f"by version {version}")
-        events.post(reference(first, "Pod"), "Scheduled", f"by version {version}")
-        while events.figures.written + events.figures.failed < 1:  # noqa: ASYNC110 - bounded above
-            await asyncio.sleep(0.02)
+        # The second time it is counted in the event of the first.
+        for times in (1, 2):
+            events.post(reference(first, "Pod"), "Scheduled", f"by version {version}")
+            while events.figures.written + events.figures.failed < times:  # noqa: ASYNC110 - bounded above
+                await asyncio.sleep(0.02)
         writing.cancel()
         assert events.figures.failed == 0
     return {name: str(each) for name, each in outcomes.items() if not each.done}
@@ -158,6 +158,10 @@ def test_the_roles_allow_all_that_the_shim_does_and_not_more(server: RealServer)
         ):
             await until_allowed(connection)
             assert await everything(connection, first, volumes) == {}
+            with Api(server.kubeconfig) as api:
+                assert used_rights(server.directory, ACCOUNT) == served_rights(
+                    api, granted_rights(manifests())
+                )
             for path in (
                 "/api/v1/secrets",
                 "/api/v1/configmaps",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -20,6 +19,13 @@ from remuda_kubernetes.packaging import rights
 from remuda_kubernetes.testing import binaries
 from remuda_kubernetes.testing.hollow import HollowCluster
 from remuda_kubernetes.testing.real import RealServer
+from tests.kubernetes.end_to_end.auditing import (
+    audit_options,
+    audited,
+    granted_rights,
+    served_rights,
+    used_rights,
+)
 from tests.kubernetes.end_to_end.calls import Api
 from tests.kubernetes.end_to_end.cluster import Cluster
 from tests.kubernetes.end_to_end.manifests import HOST, gang, node_manifest, task_group
@@ -256,15 +262,9 @@ def test_rights_to_read_are_enough_and_a_real_server_writes_down_nothing_else(
 ) -> None:
     if reason := binaries.missing():
         pytest.skip(f"no real API server, and roles count on no other: {reason}")
-    policy = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "rules": [{"level": "Metadata"}]}
-    (tmp_path / "policy.json").write_text(json.dumps(policy))
-    options = [
-        f"--audit-policy-file={tmp_path / 'policy.json'}",
-        f"--audit-log-path={tmp_path / 'audit.log'}",
-    ]
     users = {ACCOUNT: ["system:serviceaccounts", "system:authenticated"]}
     with (
-        RealServer(tmp_path, users=users, options=options) as server,
+        RealServer(tmp_path, users=users, options=audit_options(tmp_path)) as server,
         Api(server.kubeconfig) as api,
     ):
         prepare(api)
@@ -276,9 +276,10 @@ def test_rights_to_read_are_enough_and_a_real_server_writes_down_nothing_else(
             charge.bind("p", "n1")
             until("it is compared", lambda: compared(shadow) == 1)
             shadow.end()
-        lines = map(json.loads, (tmp_path / "audit.log").read_text().splitlines())
-        ours = [each for each in lines if each["user"]["username"] == ACCOUNT]
+        ours = [each for each in audited(tmp_path) if each["user"]["username"] == ACCOUNT]
+        served = served_rights(api, granted_rights(rights.shadow("yunikorn")))
     assert {each["verb"] for each in ours} == {"get", "list", "watch"}
+    assert used_rights(tmp_path, ACCOUNT) == served
 
 
 def prepare(api: Api) -> None:
