@@ -93,6 +93,8 @@ FLAT: Final = Countable(elements={}, entries={})
 ALLOCATION_MAPS: Final[Fields] = {1: _ASK, 4: _ALLOCATION}
 APPLICATION_MAPS: Final[Fields] = {1: _APPLICATION}
 NODE_MAPS: Final[Fields] = {1: _NODE_MAPS}
+# Existing allocations of a node are elements of their own.
+NODE_ALLOCATION_MAPS: Final[Fields] = {6: _ALLOCATION}
 
 _TAG_LIMIT: Final = 2**32 - 1
 

@@ -19,6 +19,7 @@ from remuda.si.limits import (
     FIXED32,
     FIXED64,
     LENGTH,
+    NODE_ALLOCATION_MAPS,
     NODE_MAPS,
     VARINT,
     Fields,
@@ -36,18 +37,19 @@ class Lists(NamedTuple):
     """The fields of a request that hold its elements, in the order in which they are handled.
 
     ``inner``: those of the message in field ``wrapper``, which come last. ``maps``: the maps of the
-    elements of each list.
+    elements of each list; ``nested``: those of the elements within these elements.
     """
 
     outer: tuple[int, ...]
     maps: Fields
     wrapper: int = 0
     inner: tuple[int, ...] = ()
+    nested: Fields = {}
 
 
 ALLOCATION_REQUEST: Final = Lists((4, 1), ALLOCATION_MAPS, wrapper=2, inner=(2, 1))
 APPLICATION_REQUEST: Final = Lists((1, 2), APPLICATION_MAPS)
-NODE_REQUEST: Final = Lists((1,), NODE_MAPS)
+NODE_REQUEST: Final = Lists((1,), NODE_MAPS, nested=NODE_ALLOCATION_MAPS)
 
 
 def slices(data: bytes, lists: Lists) -> Iterator[bytes]:
@@ -59,7 +61,7 @@ def slices(data: bytes, lists: Lists) -> Iterator[bytes]:
     view = memoryview(data)
     try:
         outer, others = _spans(view, 0, len(view), lists.outer, lists.wrapper)
-        _refuse_long_elements(view, outer, lists.maps)
+        _refuse_long_elements(view, outer, lists.maps, lists.nested)
         inner: dict[int, array[int]] = {}
         for start, end in _pairs(outer.pop(lists.wrapper, array("Q"))):
             found, _ = _spans(view, *_content(view, start, end), lists.inner)
@@ -77,7 +79,9 @@ def slices(data: bytes, lists: Lists) -> Iterator[bytes]:
             yield tag + encoded(len(part)) + part
 
 
-def _refuse_long_elements(view: memoryview, lists: Mapping[int, array[int]], maps: Fields) -> None:
+def _refuse_long_elements(
+    view: memoryview, lists: Mapping[int, array[int]], maps: Fields, nested: Fields
+) -> None:
     """Refuse the message for an element with far more entries of maps than any may have.
 
     Raises: as ``refuse_long_element``.
@@ -87,6 +91,9 @@ def _refuse_long_elements(view: memoryview, lists: Mapping[int, array[int]], map
             if end - start > BYTES:
                 begin, last = _content(view, start, end)
                 refuse_long_element(view[begin:last], of_element)
+                if nested:
+                    within, _ = _spans(view, begin, last, tuple(nested))
+                    _refuse_long_elements(view, within, nested, {})
 
 
 def _batches(view: memoryview, spans: array[int]) -> Iterator[bytes]:

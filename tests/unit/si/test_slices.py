@@ -123,6 +123,12 @@ def test_an_element_with_far_too_many_entries_of_maps_is_refused_before_it_is_un
             slices.APPLICATION_REQUEST,
         ),
         (si.NodeRequest(nodes=[si.NodeInfo(attributes=tags)]), slices.NODE_REQUEST),
+        (
+            si.NodeRequest(
+                nodes=[si.NodeInfo(existingAllocations=[si.Allocation(allocationTags=tags)])]
+            ),
+            slices.NODE_REQUEST,
+        ),
     ):
         with pytest.raises(limits.MessageTooLargeError, match=f"more than {most} entries"):
             next(slices.slices(request.SerializeToString(), lists))
