@@ -11,7 +11,7 @@ from typing import Final
 
 from remuda.si.pb import si_pb2 as si
 from remuda_kubernetes.objects.outcomes import Outcome, Result
-from remuda_kubernetes.shim import asking, gangs
+from remuda_kubernetes.shim import applications, asking, gangs
 from remuda_kubernetes.shim.effects import DeletePod, EvictPod
 from remuda_kubernetes.shim.records import Task
 from remuda_kubernetes.shim.state import SECOND, State
@@ -65,10 +65,12 @@ def _not_counted(state: State, task: Task) -> None:
     """Take in that the scheduler counts a pod no more: as we asked for, or its node was removed.
 
     The node may be there again by now, with a decision of before on its way; the pod is reported
-    then. The scheduler takes what it knows already as no change.
+    then. The scheduler takes what it knows already as no change. If the application was removed,
+    its placeholders are being deleted, and its members are reported with their next one.
     """
     task.allocation_id = ""
-    if task.state in {TaskState.BINDING, TaskState.BOUND} and task.node in state.placed:
+    counts = task.state in {TaskState.BINDING, TaskState.BOUND} and task.node in state.placed
+    if counts and applications.is_known(task.application):
         asking.report(state, task)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from remuda.si.pb import si_pb2 as si
 from remuda_kubernetes.objects.kinds import POD
 from remuda_kubernetes.objects.outcomes import Outcome, Result
 from remuda_kubernetes.objects.pods import Pod
@@ -139,6 +140,40 @@ def test_members_begin_anew_when_the_originator_goes_before_the_gang_began(world
     (application,) = world.shim.dump()["applications"]
     assert application["originator"] == "default/w2"
     assert application["gang"]
+
+
+def test_placeholders_of_a_gang_that_never_began_are_not_reported_again(world: World) -> None:
+    world.node("n1", cpu="2")
+    world.start()
+    world.pod("w1", cpu="1", annotations=groups(3) | {GROUP: "workers"})
+    world.pod("w2", cpu="1", annotations={GROUP: "workers"})
+    world.run()
+    held = {pod.uid for pod in placeholders(world) if pod.spec.node_name}
+    assert len(held) == 2
+    sent: list[Any] = []
+    send = world._send
+
+    def record(request: Any) -> None:
+        sent.append(request)
+        send(request)
+
+    world._send = record  # type: ignore[method-assign]
+    away = Outcome(Result.FAILED, "no answer")
+    world.fail = lambda call: away if isinstance(call, DeletePod) else None
+    world.drop(POD, "w1", "default")
+    world.run()
+    assert any(isinstance(each, si.ApplicationRequest) and each.remove for each in sent)
+    reported = [
+        each.allocationKey
+        for request in sent
+        if isinstance(request, si.AllocationRequest)
+        for each in request.allocations
+    ]
+    assert held & set(reported) == set()
+    world.fail = lambda _call: None
+    world.run(seconds=6)
+    until(world, lambda: world.where("w2") == "n1")
+    assert placeholders(world) == []
 
 
 def test_a_placeholder_that_nobody_saw_is_created_again(world: World) -> None:
