@@ -172,7 +172,7 @@ def shadow(
             kubeconfig_context=kube_context,
             namespace=checked_namespace(namespace) if namespace else "",
             scheduler_names=_names(scheduler_name or ["default-scheduler"]),
-            queues="" if queue_file is None else read_queues(queue_file),
+            queues=None if queue_file is None else read_queues(queue_file),
             gangs=gangs,
             http_address=parse_address("--http-address", http_address),
             grace_seconds=_seconds("--grace", grace),

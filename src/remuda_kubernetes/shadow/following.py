@@ -26,9 +26,9 @@ from remuda_kubernetes.translation.settings import Settings
 
 
 def adapted(
-    settings: Settings, scheduler_names: tuple[str, ...], queues: str, *, gangs: bool
+    settings: Settings, scheduler_names: tuple[str, ...], queues: str | None, *, gangs: bool
 ) -> Settings:
-    """Return the settings of a shadow: other pods, and other queues if there are any.
+    """Return the settings of a shadow: other pods, and other queues unless ``queues`` is None.
 
     ``gangs``: whether the scheduler in charge makes placeholders, which are those of the shadow,
     too. If not, each member of a gang is an ask of its own: placeholders that only the shadow knows
@@ -37,7 +37,7 @@ def adapted(
     return replace(
         settings,
         scheduler_names=scheduler_names,
-        queues=queues or settings.queues,
+        queues=settings.queues if queues is None else queues,
         gangs_disabled=settings.gangs_disabled or not gangs,
     )
 

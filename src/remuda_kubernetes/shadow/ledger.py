@@ -131,7 +131,7 @@ class Ledger:
     # ------------------------------------------------------------------ what happens
 
     def waits(self, uid: str, pod: str, queue: str, *, gang: bool) -> None:
-        """Take in a pod without a node."""
+        """Take in a new pod without a node. One that is not followed is left out for good."""
         if uid in self._followed:
             return
         self.seen += 1

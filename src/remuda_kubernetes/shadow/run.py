@@ -42,16 +42,16 @@ class Options:
     """What ``remuda kubernetes shadow`` was told.
 
     ``scheduler_names``: those of the scheduler in charge. ``queues``: a queue file in place of that
-    of the ConfigMaps, "" for theirs. ``gangs``: the scheduler in charge makes placeholders for
-    gangs. ``grace_seconds``: how long the shadow may decide after the
-    scheduler in charge has. ``examples``: how many of each kind are told.
+    of the ConfigMaps, None for theirs. ``gangs``: the scheduler in charge makes placeholders for
+    gangs. ``grace_seconds``: how long the shadow may decide after the scheduler in charge has.
+    ``examples``: how many of each kind are told.
     """
 
     kubeconfig: Path | None = None
     kubeconfig_context: str = ""
     namespace: str = ""
     scheduler_names: tuple[str, ...] = ("default-scheduler",)
-    queues: str = ""
+    queues: str | None = None
     gangs: bool = False
     http_address: Address = ("127.0.0.1", 9082)
     grace_seconds: float = GRACE_SECONDS

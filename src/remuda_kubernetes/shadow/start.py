@@ -56,17 +56,21 @@ def summary(program: Program, *, as_json: bool) -> str:
 
 
 def read_queues(path: Path) -> str:
-    """Return a queue file that the scheduler takes. Raises: UsageError."""
+    """Return a queue file that the scheduler takes; an empty one is the built-in one.
+
+    Raises: UsageError.
+    """
     try:
         with path.open("rb") as stream:
             data = stream.read(_FILE_BYTES + 1)
-        text = data.decode()
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}; name a queue file") from None
-    except UnicodeDecodeError:
-        raise UsageError(f"{path}: is no text; name a queue file in YAML") from None
     if len(data) > _FILE_BYTES:
         raise UsageError(f"{path}: has more than {_FILE_BYTES} bytes; name a queue file")
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        raise UsageError(f"{path}: is no text; name a queue file in YAML") from None
     for fault in faults_of(text):
         if fault.error:
             raise UsageError(f"{path}: {fault}")

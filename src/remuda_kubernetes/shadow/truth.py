@@ -136,12 +136,17 @@ class Truth:
             self.others.add(new.spec.scheduler_name)
         if side_of(new, self._names) is Side.OURS:
             if not new.assigned:
-                self._ledger.waits(pod.uid, new.key, queue_of(new), gang=_in_gang(new))
+                self._waits(old, new)
             elif self._ledger.follows(pod.uid):
                 return self._bound(_Held(old, new, now_ns))
             elif old is None:
                 self._ledger.left.ran += 1
         return [self._shown(old, new)]
+
+    def _waits(self, old: Pod | None, new: Pod) -> None:
+        """Take in a pod that waits, once: later changes of it say nothing new."""
+        if old is None or side_of(old, self._names) is not Side.OURS:
+            self._ledger.waits(new.uid, new.key, queue_of(new), gang=_in_gang(new))
 
     def _ended(self, uid: str, old: Pod | None, new: Pod | None, now_ns: int) -> list[Change]:
         held = self._held.pop(uid, None)

@@ -9,9 +9,11 @@ from contextlib import contextmanager
 import pytest
 
 from remuda_kubernetes.objects.kinds import POD
+from remuda_kubernetes.shadow.following import adapted
 from remuda_kubernetes.shadow.ledger import Kind
 from remuda_kubernetes.shim.effects import EvictPod
-from tests.kubernetes.shadow.following_world import HOLD, FollowingWorld
+from remuda_kubernetes.translation.settings import Settings
+from tests.kubernetes.shadow.following_world import GRACE, HOLD, FollowingWorld
 from tests.kubernetes.shim.queue_worlds import Queue, document, queue
 from tests.kubernetes.shim.world import QUEUES, SECOND, World, until
 
@@ -133,6 +135,35 @@ def test_a_pod_that_ends_before_anybody_decided_is_not_compared() -> None:
         world.end("p")
         world.run()
         assert (world.kinds(), world.ledger.left.gone) == ({}, 1)
+
+
+@pytest.mark.remuda_rule("EXT-171", "EXT-174")
+def test_a_pod_that_is_not_followed_is_counted_once_however_often_it_changes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("remuda_kubernetes.shadow.ledger.FOLLOWED_LIMIT", 1)
+    with following() as world:
+        world.pod("first")
+        second = world.pod("second")
+        for label in ("a", "b", "c"):
+            second = world.change(second, metadata={"labels": {"changed": label}})
+        assert (world.ledger.seen, world.ledger.left.too_many) == (2, 1)
+        world.end("first")
+        # There is room again, but it was left out already.
+        world.change(second, metadata={"labels": {"changed": "d"}})
+        world.bind("second", "n1")
+        world.run(seconds=GRACE + 1)
+        assert (world.ledger.waiting, world.ledger.left.too_many) == (0, 1)
+        assert "later" not in world.kinds()
+
+
+@pytest.mark.remuda_rule("EXT-168")
+@pytest.mark.parametrize("queues,counts", [(None, "theirs"), ("", ""), ("own", "own")])
+def test_a_queue_file_takes_the_place_of_the_config_maps_also_if_it_is_empty(
+    queues: str | None, counts: str
+) -> None:
+    read = Settings(queues="theirs")
+    assert adapted(read, ("in-charge",), queues, gangs=False).queues == counts
 
 
 @pytest.mark.remuda_rule("EXT-170")
