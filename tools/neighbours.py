@@ -59,15 +59,19 @@ class Good:
         """Ask for so long. The time of an ask counts from when it was due."""
         self.waits = []
         began = time.monotonic()
-        for number in range(int(seconds * _RATE)):
+        count = int(seconds * _RATE)
+        held = count
+        for number in range(count):
             due = began + number / _RATE
             time.sleep(max(0.0, due - time.monotonic()))
             key = f"k{began}-{number}"
             self._sent[key] = due
             self.client.ask("app", key, {"vcore": 1})
-        while len(self.waits) < int(seconds * _RATE):
-            key = self._placed.get(timeout=_TIMEOUT)
-            self.client.release("app", key)
+            while not self._placed.empty():
+                self.client.release("app", self._placed.get())
+                held -= 1
+        for _ in range(held):
+            self.client.release("app", self._placed.get(timeout=_TIMEOUT))
 
     def _hear(self, response: Response) -> None:
         now = time.monotonic()
