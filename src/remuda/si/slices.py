@@ -44,7 +44,7 @@ class Lists(NamedTuple):
     maps: Fields
     wrapper: int = 0
     inner: tuple[int, ...] = ()
-    nested: Fields = {}
+    nested: Fields | None = None
 
 
 ALLOCATION_REQUEST: Final = Lists((4, 1), ALLOCATION_MAPS, wrapper=2, inner=(2, 1))
@@ -80,7 +80,7 @@ def slices(data: bytes, lists: Lists) -> Iterator[bytes]:
 
 
 def _refuse_long_elements(
-    view: memoryview, lists: Mapping[int, array[int]], maps: Fields, nested: Fields
+    view: memoryview, lists: Mapping[int, array[int]], maps: Fields, nested: Fields | None
 ) -> None:
     """Refuse the message for an element with far more entries of maps than any may have.
 
@@ -93,7 +93,7 @@ def _refuse_long_elements(
                 refuse_long_element(view[begin:last], of_element)
                 if nested:
                     within, _ = _spans(view, begin, last, tuple(nested))
-                    _refuse_long_elements(view, within, nested, {})
+                    _refuse_long_elements(view, within, nested, None)
 
 
 def _batches(view: memoryview, spans: array[int]) -> Iterator[bytes]:
