@@ -65,12 +65,13 @@ def _not_counted(state: State, task: Task) -> None:
     """Take in that the scheduler counts a pod no more: as we asked for, or its node was removed.
 
     The node may be there again by now, with a decision of before on its way; the pod is reported
-    then. The scheduler takes what it knows already as no change. If the application was removed,
-    its placeholders are being deleted, and its members are reported with their next one.
+    then. The scheduler takes what it knows already as no change. A placeholder of an application
+    that has ended is being deleted, and does not belong to the next one of that name.
     """
     task.allocation_id = ""
-    counts = task.state in {TaskState.BINDING, TaskState.BOUND} and task.node in state.placed
-    if counts and applications.is_known(task.application):
+    if task.placeholder and not applications.is_known(task.application):
+        return
+    if task.state in {TaskState.BINDING, TaskState.BOUND} and task.node in state.placed:
         asking.report(state, task)
 
 

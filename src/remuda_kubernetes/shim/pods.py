@@ -72,8 +72,9 @@ def _ours(state: State, pod: Pod) -> None:
     before, task.pod = task.pod, pod
     if pod.assigned:
         _assigned(state, task, before)
-    elif task.state is TaskState.BINDING:
-        # It is counted on its node already; its labels may have changed, or its amounts.
+    elif task.state in {TaskState.BINDING, TaskState.BOUND}:
+        # It is counted on its node already, which the watch has not told yet; its labels may have
+        # changed, or its amounts.
         placing.place(state, pod, task.node)
         _report_if_resized(state, task, before)
     elif pod.deleted:

@@ -218,12 +218,14 @@ def test_a_pod_that_somebody_binds_while_a_decision_is_under_way_is_counted(worl
 
 
 @pytest.mark.parametrize("bound", [False, True])
+@pytest.mark.parametrize("answer", [Result.FAILED, Result.DONE])
 def test_a_pod_that_is_resized_while_it_is_being_bound_is_counted_with_its_new_size(
-    world: World, *, bound: bool
+    world: World, answer: Result, *, bound: bool
 ) -> None:
+    """Also if the API server has answered, and the watch has not told its node yet."""
     world.node("n1")
     world.start()
-    world.fail = lambda call: Outcome(Result.FAILED, "away") if isinstance(call, BindPod) else None
+    world.fail = lambda call: Outcome(answer, "away") if isinstance(call, BindPod) else None
     pod = world.pod("p", cpu="1")
     world.run()
     larger = [{"name": "c", "resources": {"requests": {"cpu": "2"}}}]
