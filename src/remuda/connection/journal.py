@@ -166,7 +166,13 @@ class _Reading:
     """One call, and the thread that reads it."""
 
     def __init__(self, routes: Routes, request: ext.FollowJournalRequest) -> None:
-        self._items: queue.Queue[_Item] = queue.Queue(_AHEAD)
+        # These queues stay whole when Ctrl-C interrupts whoever uses them. A ``queue.Queue`` may
+        # stay locked then, and the end would wait for ever.
+        self._items: queue.SimpleQueue[_Item] = queue.SimpleQueue()
+        self._room: queue.SimpleQueue[None] = queue.SimpleQueue()
+        for _ in range(_AHEAD):
+            self._room.put(None)
+        self._ends = False
         self._routes = routes
         self._call = JournalStub(routes.channel).Follow(request, metadata=routes.metadata)
         self._thread = threading.Thread(target=self._read, name="remuda-journal", daemon=True)
@@ -175,21 +181,26 @@ class _Reading:
     def take(self, seconds: float) -> _Item | None:
         """Wait for a piece, or for the error with which the call ended."""
         try:
-            return self._items.get(timeout=seconds)
+            item = self._items.get(timeout=seconds)
         except queue.Empty:
             return None
+        self._room.put(None)
+        return item
 
     def end(self) -> None:
         """End the call."""
+        self._ends = True
         self._call.cancel()
-        while self._thread.is_alive():
-            self.take(0.01)
+        self._room.put(None)
         self._thread.join()
 
     def _read(self) -> None:
         try:
             self._routes.look(self._call)
             for message in cast("Iterator[ext.JournalPiece]", self._call):
+                self._room.get()
+                if self._ends:
+                    return
                 self._items.put(message)
             self._items.put(NotAnsweredError("the scheduler ended the stream"))
         except (grpc.RpcError, ClientError) as error:
