@@ -17,16 +17,15 @@ import contextlib
 import math
 import multiprocessing
 import queue
-import re
 import threading
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Final
 
 import grpc
 
 from remuda.bench.services.witness import witness
+from remuda.bench.throughput.run import resident_of
 from remuda.client import Client
 from remuda.runtime.build import core_build
 from remuda.si.pb import si_pb2 as si
@@ -34,6 +33,7 @@ from remuda.si.pb.si_pb2_grpc import SchedulerStub
 from remuda.si.wire import Response, resource
 from tests.e2e.memory_load import CONFIG
 from tests.e2e.serving import FREE_PORTS, Served
+from tests.memory import peak_kilobytes
 
 _RATE: Final = 20
 _WARM_SECONDS: Final = 2.0
@@ -221,7 +221,7 @@ def measure(name: str, seconds: float) -> str:
             client.add_nodes({f"n{number}": {"vcore": 1_000} for number in range(10)})
             client.add_application("app", queue="root.a", user="ann")
             good.run(_WARM_SECONDS)
-            before = _resident(served, "VmRSS")
+            before = resident_of(str(served.process.pid)) >> 20
             context = multiprocessing.get_context("spawn")
             noise = context.Process(target=NOISES[name], args=(served.grpc, seconds))
             noise.start()
@@ -235,15 +235,8 @@ def measure(name: str, seconds: float) -> str:
         told = ", ".join(
             f"{what} {ms:.1f}" for what, ms in zip(("p50", "p99", "max"), parts, strict=True)
         )
-        more = _resident(served, "VmHWM") - before
+        more = (peak_kilobytes(served.process.pid) >> 10) - before
         return f"{name:8} {told} ms; {more} MiB more; the machine stood still for {gap:.0f} ms"
-
-
-def _resident(served: Served, field: str) -> int:
-    """Return what the scheduler has in memory, or had at most, MiB."""
-    status = Path(f"/proc/{served.process.pid}/status").read_text("ascii")
-    found = re.search(rf"{field}:\s+(\d+)", status)
-    return int(found[1]) // 1024 if found else 0
 
 
 def main() -> None:

@@ -66,6 +66,7 @@ class Program:
 
     def __init__(self, options: Options) -> None:
         self.options = options
+        self._namespace = options.namespace or own_namespace()
         self._about = About(scheduler_names=options.scheduler_names)
         self._began = time.monotonic()
         self._following: Following | None = None
@@ -101,8 +102,7 @@ class Program:
             print(f"kubernetes {served.version} reports={at}", file=sys.stderr, flush=True)  # noqa: T201
             read = Calls(door, served, fence=NoFence()).read
             following = self._follow(read)
-            namespace = options.namespace or own_namespace()
-            reflectors = Reflectors(door, served, following.deliver, namespace=namespace)
+            reflectors = Reflectors(door, served, following.deliver, namespace=self._namespace)
             self._following, self._reflectors = following, reflectors
             running.push_async_callback(reflectors.aclose)
             running.push_async_callback(following.close)
@@ -118,7 +118,7 @@ class Program:
         shim = Shim(
             Settings(),
             "",
-            options.namespace or own_namespace(),
+            self._namespace,
             adapt=partial(
                 adapted, scheduler_names=chosen, queues=options.queues, gangs=options.gangs
             ),

@@ -1,4 +1,4 @@
-"""The audit log of a real API server: who asked it for what, and was let in."""
+"""Roles on a real API server, and its audit log: who asked it for what, and was let in."""
 
 from __future__ import annotations
 
@@ -8,8 +8,19 @@ from typing import Any
 
 from tests.kubernetes.end_to_end.calls import Api
 
+_ROLES = "/apis/rbac.authorization.k8s.io/v1"
+
 # Group, resource with its subresource, and verb, as rules of roles have them.
 Right = tuple[str, str, str]
+
+
+def create_roles(api: Api, manifests: list[dict[str, Any]]) -> None:
+    """Create accounts, roles and their bindings."""
+    for each in manifests:
+        space = each["metadata"].get("namespace")
+        root = "/api/v1" if each["apiVersion"] == "v1" else _ROLES
+        within = f"/namespaces/{space}" if space else ""
+        api.create(f"{root}{within}/{each['kind'].lower()}s", each)
 
 
 def audit_options(folder: Path) -> list[str]:

@@ -23,6 +23,7 @@ from remuda_kubernetes.translation.settings import Settings
 from tests.kubernetes.end_to_end.admitting import CONFIGURATIONS, NAMESPACE, PLURALS, Controller
 from tests.kubernetes.end_to_end.auditing import (
     audit_options,
+    create_roles,
     granted_rights,
     served_rights,
     used_rights,
@@ -30,7 +31,6 @@ from tests.kubernetes.end_to_end.auditing import (
 from tests.kubernetes.end_to_end.calls import Api
 
 ACCOUNT = "system:serviceaccount:yunikorn:remuda-admission"
-GROUP = "/apis/rbac.authorization.k8s.io/v1"
 
 
 def manifests() -> list[dict[str, Any]]:
@@ -83,12 +83,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealServer]:
     with RealServer(folder, users={ACCOUNT: accounts}, options=options) as found:
         with Api(found.kubeconfig) as api:
             api.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
-            for each in manifests():
-                metadata = each["metadata"]
-                plural = f"{each['kind'].lower()}s"
-                root = "/api/v1" if each["apiVersion"] == "v1" else GROUP
-                within = f"/namespaces/{metadata['namespace']}" if "namespace" in metadata else ""
-                api.create(f"{root}{within}/{plural}", each)
+            create_roles(api, manifests())
         yield found
 
 

@@ -20,14 +20,13 @@ from remuda_kubernetes.testing.real import RealServer
 from remuda_kubernetes.testing.settings import Settings
 from tests.e2e.serving import run_remuda
 from tests.kubernetes.end_to_end import sound
-from tests.kubernetes.end_to_end.auditing import audit_options, audited
+from tests.kubernetes.end_to_end.auditing import audit_options, audited, create_roles
 from tests.kubernetes.end_to_end.calls import Api
 from tests.kubernetes.end_to_end.manifests import pod_manifest
 from tests.kubernetes.end_to_end.servers import FakeServer
 
 Told = dict[str, Any]
 READER = "auditor"
-ROLES = "/apis/rbac.authorization.k8s.io/v1"
 
 
 def told(kubeconfig: Path, **options: Any) -> list[Told]:
@@ -320,13 +319,7 @@ def test_a_real_server_tells_which_rights_miss_and_writes_down_reads_only(
     assert len(changing) > 50
     with Api(real.kubeconfig) as api:
         for part in (rights.scheduler, rights.admission):
-            for each in part(sound.SPACE):
-                metadata = each["metadata"]
-                plural = f"{each['kind'].lower()}s"
-                root = "/api/v1" if each["apiVersion"] == "v1" else ROLES
-                space = metadata.get("namespace")
-                within = f"/namespaces/{space}" if space else ""
-                api.create(f"{root}{within}/{plural}", each)
+            create_roles(api, part(sound.SPACE))
         while permissions(told(real.kubeconfig)):
             # The server learns roles a moment after they were made; pytest bounds the wait.
             pass

@@ -27,6 +27,7 @@ from remuda_kubernetes.translation.events import reference
 from tests.kubernetes.end_to_end.auditing import (
     Right,
     audit_options,
+    create_roles,
     granted_rights,
     served_rights,
     used_rights,
@@ -35,7 +36,6 @@ from tests.kubernetes.end_to_end.calls import Api
 from tests.kubernetes.end_to_end.objects import NODES, PODS, node, pod
 
 ACCOUNT = "system:serviceaccount:yunikorn:remuda"
-GROUP = "/apis/rbac.authorization.k8s.io/v1"
 SECONDS = 120.0
 
 
@@ -66,12 +66,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealServer]:
     with RealServer(folder, users={ACCOUNT: accounts}, options=audit_options(folder)) as found:
         with Api(found.kubeconfig) as api:
             api.create("/api/v1/namespaces", {"metadata": {"name": "yunikorn"}})
-            for each in manifests():
-                metadata = each["metadata"]
-                plural = f"{each['kind'].lower()}s"
-                root = "/api/v1" if each["apiVersion"] == "v1" else GROUP
-                within = f"/namespaces/{metadata['namespace']}" if "namespace" in metadata else ""
-                api.create(f"{root}{within}/{plural}", each)
+            create_roles(api, manifests())
         yield found
 
 

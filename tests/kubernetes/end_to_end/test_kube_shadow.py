@@ -22,6 +22,7 @@ from remuda_kubernetes.testing.real import RealServer
 from tests.kubernetes.end_to_end.auditing import (
     audit_options,
     audited,
+    create_roles,
     granted_rights,
     served_rights,
     used_rights,
@@ -64,7 +65,6 @@ QUEUES = yaml.safe_dump(
     }
 )
 ACCOUNT = "system:serviceaccount:yunikorn:remuda-shadow"
-ROLES = "/apis/rbac.authorization.k8s.io/v1"
 MANUAL = Path(__file__).parents[3] / "docs/reference/metrics.md"
 # Nodes that only pods which name them get.
 TIGHT = "n3"
@@ -285,11 +285,7 @@ def test_rights_to_read_are_enough_and_a_real_server_writes_down_nothing_else(
 def prepare(api: Api) -> None:
     """Make a node, and the roles of a shadow."""
     api.create("/api/v1/namespaces", {"metadata": {"name": "yunikorn"}})
-    for each in rights.shadow("yunikorn"):
-        metadata = each["metadata"]
-        root = "/api/v1" if each["apiVersion"] == "v1" else ROLES
-        within = f"/namespaces/{metadata['namespace']}" if "namespace" in metadata else ""
-        api.create(f"{root}{within}/{each['kind'].lower()}s", each)
+    create_roles(api, rights.shadow("yunikorn"))
     made = api.create("/api/v1/nodes", node_manifest("n1"))
     api.merge("/api/v1/nodes/n1", {"spec": {"taints": None}})
     api.merge("/api/v1/nodes/n1/status", {"status": made["status"]})
