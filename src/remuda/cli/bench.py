@@ -81,13 +81,15 @@ def bench(
       W3            5,000 nodes, 5 queues of 80 applications
       W4, W5        5,000 nodes, 100 queues of 5 applications, 16 kinds of
                     asks; the same on packed nodes
-      mixed         M1 to M9: sizes in random order, nodes of four sizes, a
+      mixed         M1 to M11: sizes in random order, nodes of four sizes, a
                     maximum on each of 100 queues, 50,000 asks
       M1, M2, M3    1,000, 10,000 and 50,000 nodes, 1,000 applications
       M4, M5        M2 with packed nodes; 5,000 nodes with applications in
                     fair order
       M6, M7        10,000 and 20,000 applications, 40,000 asks
       M8, M9        1,000 and 5,000 queues, 10,000 applications, 40,000 asks
+      M10, M11      full clusters of 100 and 1,000 queues, in which half of
+                    20,000 allocations end while as many asks come
 
     \b
     Scaling: the cost of an allocation while one number grows, and its exponent

@@ -18,6 +18,7 @@ from remuda.bench.throughput.saturated import (
     SaturatedResult,
     measure_saturated,
 )
+from remuda.bench.throughput.turnover import TURNOVER, TurnoverResult, measure_turnover
 from tests.unit.bench.sessions import session_of, shown
 
 TIMES = Reaction(0.5, 2.25, 9.0)
@@ -51,6 +52,10 @@ CASES = [
         ),
         "saturated 60,000 20,000 100 1432 10355 111616 1450 97",
     ),
+    (
+        TurnoverResult("M10", 10_500.5, 4_000, TIMES, 2**20, BUILD),
+        "M10 10,500 4,000/s 0.50 2.25 9.00 1",
+    ),
     (StartupResult("startup", 0.25, 1.5, 50 * 2**20, BUILD), "startup 0.25 1.50 50"),
 ]
 
@@ -71,6 +76,7 @@ def test_figures_have_a_row(result: Figures, row: str) -> None:
         (EVENTS, measure_events),
         (SATURATED, measure_saturated),
         (STARTUP, measure_startup),
+        (TURNOVER[0], measure_turnover),
     ],
 )
 def test_a_shape_is_found_by_its_name(shape: object, measure: object) -> None:

@@ -17,6 +17,7 @@ from remuda.bench.throughput.churn import ChurnResult
 from remuda.bench.throughput.gang import GangResult
 from remuda.bench.throughput.memory import MemoryResult
 from remuda.bench.throughput.saturated import SaturatedResult
+from remuda.bench.throughput.turnover import TurnoverResult
 
 
 def pause_table(results: Sequence[PauseResult]) -> Table:
@@ -154,6 +155,23 @@ def saturated_table(results: Sequence[SaturatedResult]) -> Table:
                 f"{part.mean_microseconds:.0f}",
                 f"{part.cpu_microseconds:.0f}",
             )
+    return table
+
+
+def turnover_table(results: Sequence[TurnoverResult]) -> Table:
+    """Return the table of allocations that end in a full cluster while as many asks come."""
+    table = table_of(
+        *("shape", "allocations/s", "at a rate of", "ms p50", "ms p99", "ms max", "resident MiB")
+    )
+    for result in results:
+        times = result.milliseconds
+        table.add_row(
+            result.shape,
+            f"{result.allocations_per_second:,.0f}",
+            f"{result.per_second:,}/s",
+            *(f"{each:.2f}" for each in (times.p50, times.p99, times.max)),
+            mebibytes(result),
+        )
     return table
 
 

@@ -15,6 +15,7 @@ import grpc
 from remuda.base.errors import RemudaError
 from remuda.bench.throughput.run import TIMEOUT_S
 from remuda.si.pb import si_pb2 as si
+from remuda.si.pb.extension_pb2_grpc import SchedulerExtensionStub
 from remuda.si.pb.si_pb2_grpc import SchedulerStub
 from remuda.si.wire import RM_ID_METADATA, Request
 
@@ -60,6 +61,11 @@ class Wire:
         SchedulerStub(self._channel).RegisterResourceManager(
             request, timeout=TIMEOUT_S, wait_for_ready=True
         )
+
+    def configure(self, config: str) -> None:
+        """Replace the configuration of queues. Raises: grpc.RpcError."""
+        request = si.UpdateConfigurationRequest(rmID=self._rm_id, config=config)
+        SchedulerExtensionStub(self._channel).UpdateConfiguration(request, timeout=TIMEOUT_S)
 
     def add_nodes(self, requests: list[bytes], awaited: int) -> None:
         """Send nodes and wait until ``awaited`` of them are accepted.

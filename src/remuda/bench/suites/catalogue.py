@@ -35,6 +35,7 @@ from remuda.bench.throughput.idle import IdleResult, measure_idle
 from remuda.bench.throughput.memory import MEMORY_SHAPE, MemoryResult, measure_memory
 from remuda.bench.throughput.run import Result, measure
 from remuda.bench.throughput.saturated import SATURATED, SaturatedResult, measure_saturated
+from remuda.bench.throughput.turnover import TURNOVER, TurnoverResult, measure_turnover
 
 
 class Named(Protocol):
@@ -263,6 +264,15 @@ FULL: Final = Suite(
     service_tables.saturated_table,
 )
 
+TURNED: Final = Suite(
+    ("mixed",),
+    TURNOVER,
+    measure_turnover,
+    TurnoverResult,
+    lambda result: result.allocations_per_second,
+    service_tables.turnover_table,
+)
+
 STARTED: Final = Suite(
     (),
     (STARTUP,),
@@ -303,6 +313,7 @@ SUITES: Final[tuple[AnySuite, ...]] = (
     CORE,
     WIDE_SUITE,
     MIXED_SUITE,
+    TURNED,
     *(_curve(name) for name in dict.fromkeys(point.curve for point in CURVES)),
     IDLE_SUITE,
     ATTEMPTS,
