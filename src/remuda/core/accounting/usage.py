@@ -138,8 +138,8 @@ def _move_up(leaf: Queue, amounts: Amounts) -> None:
         left = pending.amounts
         right = allocated.amounts
         for index, amount in pairs:
-            left[index] -= amount
-            right[index] += amount
+            left[index] = left[index] - amount
+            right[index] = right[index] + amount
 
 
 def _charge_quota(partition: Partition, application: Application, amounts: Amounts) -> None:

@@ -24,6 +24,9 @@ TYPES_LIMIT: Final = 1_024
 # How many resources are remembered, so that equal asks share one Amounts.
 KNOWN_LIMIT: Final = 4096
 
+# Amounts up to this are far inside of 64 bits, which compiled code sees at once.
+_SMALL: Final = 1 << 61
+
 
 @final
 class Amounts:
@@ -75,7 +78,7 @@ class ResourceTypes:
     threads read it.
     """
 
-    __slots__ = ("_by_name", "_indexes", "_known", "_last", "_last_amounts", "_number", "names")
+    __slots__ = ("_by_name", "_indexes", "_known", "_number", "_read", "names")
 
     def __init__(self) -> None:
         self.names: list[str] = []
@@ -83,8 +86,8 @@ class ResourceTypes:
         self._by_name: list[tuple[str, int]] = []
         self._known: dict[tuple[tuple[str, int], ...], Amounts] = {}
         self._number: int = 0
-        self._last: Mapping[str, int] | None = None
-        self._last_amounts = Amounts(0, (), {})
+        # What the present request brought, by identity, which the entry keeps alive.
+        self._read: dict[int, tuple[Mapping[str, int], Amounts]] | None = None
 
     def known(self, name: str) -> int:
         """Return the index of a type, or -1 if it was never seen."""
@@ -97,12 +100,13 @@ class ResourceTypes:
 
     def recall(self, resource: Mapping[str, int]) -> Amounts | None:
         """Return the amounts of a resource if an equal one is remembered, else None."""
-        if resource is self._last:
-            return self._last_amounts
+        if self._read is not None:
+            read = self._read.get(id(resource))
+            if read is not None:
+                return read[1]
         found = self._known.get(tuple(resource.items()))
         if found is not None:
-            self._last = resource
-            self._last_amounts = found
+            self._note_read(resource, found)
         return found
 
     def amounts(self, resource: Mapping[str, int]) -> Amounts:
@@ -122,17 +126,21 @@ class ResourceTypes:
         self._number += 1
         found = Amounts(self._number, pairs, {name: resource[name] for name in names})
         self._known[tuple(resource.items())] = found
-        self._last = resource
-        self._last_amounts = found
+        self._note_read(resource, found)
         return found
 
     def begin(self) -> None:
-        """Begin a request: forget the mapping that was read last, since it may have changed.
+        """Begin a request: forget the mappings that were read, since they may have changed.
 
-        Within one request a mapping does not change, and most asks share one.
+        Within one request a mapping does not change, and most asks share some.
         Rules: RES-13.
         """
-        self._last = None
+        self._read = None
+
+    def _note_read(self, resource: Mapping[str, int], amounts: Amounts) -> None:
+        if self._read is None or len(self._read) >= KNOWN_LIMIT:
+            self._read = {}
+        self._read[id(resource)] = (resource, amounts)
 
     def resource(self, vector: Vector) -> dict[str, int]:
         """Return a vector by name, sorted, each amount cut to 64 bits. Rules: RES-11, RES-25."""
@@ -143,7 +151,12 @@ class ResourceTypes:
 
         Any thread. Rules: RES-11, RES-25.
         """
-        return {name: sat(amounts[index]) for name, index in self._by_name if types >> index & 1}
+        found: dict[str, int] = {}
+        for name, index in self._by_name:
+            if types >> index & 1:
+                amount = amounts[index]
+                found[name] = amount if -_SMALL < amount < _SMALL else sat(amount)
+        return found
 
     def _index(self, name: str) -> int:
         index = self._indexes.get(name, -1)
@@ -169,7 +182,7 @@ def add(vector: Vector, amounts: Amounts) -> None:
         define(vector, amounts.types)
     values = vector.amounts
     for index, amount in amounts.pairs:
-        values[index] += amount
+        values[index] = values[index] + amount
 
 
 def subtract(vector: Vector, amounts: Amounts) -> None:
@@ -178,7 +191,7 @@ def subtract(vector: Vector, amounts: Amounts) -> None:
         define(vector, amounts.types)
     values = vector.amounts
     for index, amount in amounts.pairs:
-        values[index] -= amount
+        values[index] = values[index] - amount
 
 
 def move(source: Vector, target: Vector, amounts: Amounts) -> None:
@@ -190,8 +203,8 @@ def move(source: Vector, target: Vector, amounts: Amounts) -> None:
     left = source.amounts
     right = target.amounts
     for index, amount in amounts.pairs:
-        left[index] -= amount
-        right[index] += amount
+        left[index] = left[index] - amount
+        right[index] = right[index] + amount
 
 
 def add_times(vector: Vector, amounts: Amounts, times: int) -> None:
@@ -200,7 +213,7 @@ def add_times(vector: Vector, amounts: Amounts, times: int) -> None:
         define(vector, amounts.types)
     values = vector.amounts
     for index, amount in amounts.pairs:
-        values[index] += amount * times
+        values[index] = values[index] + amount * times
 
 
 def add_vector(vector: Vector, other: Vector) -> None:

@@ -118,9 +118,9 @@ def move_group(partition: Partition, group: Group) -> bool:
     ask_class = ask_class_of(partition, group.first())
     if ask_class.number in application.request_groups:
         return False
-    _leave(partition, group)
+    fresh = _leave(partition, group)
     _register(group, ask_class)
-    _join(partition, group, _limit_group(partition, application, ask_class))
+    _join(partition, group, _limit_group(partition, application, ask_class), fresh)
     return True
 
 
@@ -178,8 +178,8 @@ def _regroup(partition: Partition, group: Group) -> None:
         partition, group.application, group.limit_group.class_queue.ask_class
     )
     if limit_group is not group.limit_group:
-        _part(partition, group)
-        _join(partition, group, limit_group)
+        fresh = _part(partition, group)
+        _join(partition, group, limit_group, fresh)
 
 
 def _register(group: Group, ask_class: AskClass) -> None:
@@ -197,12 +197,16 @@ def _register(group: Group, ask_class: AskClass) -> None:
                 first_ask_changed(other)
 
 
-def _leave(partition: Partition, group: Group) -> None:
-    """Remove a group from its limit group and ask class; the class ends with its last group."""
+def _leave(partition: Partition, group: Group) -> list[Request]:
+    """Remove a group from its limit group and ask class; the class ends with its last group.
+
+    Return its asks that no decision has looked at.
+    """
     ask_class = group.limit_group.class_queue.ask_class
     del group.application.request_groups[ask_class.number]
-    _part(partition, group)
+    fresh = _part(partition, group)
     drop_group(partition, ask_class)
+    return fresh
 
 
 def _limit_group(partition: Partition, application: Application, ask_class: AskClass) -> LimitGroup:
@@ -239,27 +243,33 @@ def _drop_fresh(limit_group: LimitGroup, count: int) -> None:
         del limit_group.class_queue.fresh[limit_group.number]
 
 
-def _join(partition: Partition, group: Group, limit_group: LimitGroup) -> None:
-    """Add a group to a limit group."""
+def _join(
+    partition: Partition, group: Group, limit_group: LimitGroup, fresh: list[Request]
+) -> None:
+    """Add a group to a limit group; ``fresh``: its asks that no decision has looked at."""
     group.limit_group = limit_group
     limit_group.groups[group.application.number] = group
-    for request in group.order.asks():
-        if not request.looked:
-            _note_fresh(partition, limit_group, request)
+    for request in fresh:
+        _note_fresh(partition, limit_group, request)
     sort_group(group)
     leaf = limit_group.class_queue.leaf
     leaf_changed(partition, leaf)
 
 
-def _part(partition: Partition, group: Group) -> None:
-    """Remove a group from its limit group; an empty limit group or class queue is deleted."""
+def _part(partition: Partition, group: Group) -> list[Request]:
+    """Remove a group from its limit group; an empty limit group or class queue is deleted.
+
+    Return the asks of the group that no decision has looked at.
+    """
     limit_group = group.limit_group
     class_queue = limit_group.class_queue
     number = group.application.number
     del limit_group.groups[number]
-    fresh = [request for request in group.order.asks() if not request.looked]
-    if fresh:
-        _drop_fresh(limit_group, len(fresh))
+    fresh: list[Request] = []
+    if limit_group.unseen and group.order.count:
+        fresh = [request for request in group.order.asks() if not request.looked]
+        if fresh:
+            _drop_fresh(limit_group, len(fresh))
     limit_group.order.drop(number)
     if limit_group.groups:
         sort_limit_group(limit_group)
@@ -269,6 +279,7 @@ def _part(partition: Partition, group: Group) -> None:
     if not class_queue.limit_groups:
         del class_queue.leaf.class_queues[class_queue.ask_class.number]
         partition.preempting.attempts.unlist(class_queue)
+    return fresh
 
 
 def _end(partition: Partition, limit_group: LimitGroup) -> None:

@@ -208,8 +208,7 @@ PARTITIONS: Final[tuple[Layout, ...]] = (
     part(
         ResourceTypes,
         """
-        names:list _indexes:dict _by_name:list _known:dict _number:int _last:dict?
-        _last_amounts:Amounts
+        names:list _indexes:dict _by_name:list _known:dict _number:int _read:absent
         """,
     ),
     part(

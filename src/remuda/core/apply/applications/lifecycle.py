@@ -170,8 +170,9 @@ def admit(partition: Partition, request: Request) -> None:
     application.admit(request)
     if request.ask.tags:
         count_tags(partition, application, characters(request.ask.tags))
-    for identity in request.allocation_ids():
-        note_identity(request, identity)
+    if request.only_identity or request.identities:
+        for identity in request.allocation_ids():
+            note_identity(request, identity)
     if request.created_ns < application.submitted_ns:
         application.submitted_ns = request.created_ns
         update_application(application)
