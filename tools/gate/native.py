@@ -17,7 +17,7 @@ import sys
 from dataclasses import replace
 from typing import Final
 
-from remuda.bench.clusters.shapes import SHAPES, WIDE
+from remuda.bench.clusters.shapes import MIXED, SHAPES, WIDE
 from tools.gate.timing import allocation_seconds, build
 
 _FEW: Final = 2_000
@@ -27,7 +27,7 @@ _NODES: Final = 2_000
 _BACKLOG: Final = 5_000
 _TOTAL: Final = re.compile(r"Collected : (\d+)")
 _INSIDE: Final = "--inside"
-_SHAPES: Final = {shape.name: shape for shape in (*SHAPES, *WIDE)}
+_SHAPES: Final = {shape.name: shape for shape in (*SHAPES, *WIDE, *MIXED)}
 
 
 def main(arguments: list[str]) -> int:
