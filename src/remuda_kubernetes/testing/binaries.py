@@ -49,6 +49,11 @@ class Binaries:
         """The controllers, None if the folder has none."""
         return _present(self.folder / "kube-controller-manager")
 
+    @property
+    def scheduler(self) -> Path | None:
+        """The scheduler of Kubernetes, None if the folder has none."""
+        return _present(self.folder / "kube-scheduler")
+
 
 def cache(environment: Mapping[str, str] = os.environ) -> Path:
     """Return the folder that `make kube` fills, whether it exists or not."""

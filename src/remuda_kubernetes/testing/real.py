@@ -175,7 +175,7 @@ class RealServer:
         command += [f"--listen-peer-urls={peer}", f"--initial-advertise-peer-urls={peer}"]
         command += [f"--initial-cluster=default={peer}"]
         # Nothing is to survive a crash of the machine, so that no write need wait for the disk.
-        command += _offered(self._binaries.etcd, "--unsafe-no-fsync")
+        command += offered(self._binaries.etcd, "--unsafe-no-fsync")
         self._run("etcd", command)
 
     def _api_command(self) -> list[str | Path]:
@@ -216,7 +216,7 @@ class RealServer:
         command += ["--bind-address=127.0.0.1", f"--secure-port={port}"]
         command += [f"--cert-dir={self.directory / 'certificates'}"]
         # Old versions listen on every address of the machine, too.
-        command += _offered(program, "--port", "=0")
+        command += offered(program, "--port", "=0")
         self._run("kube-controller-manager", command)
         self._wait_until(lambda: listens(port))
 
@@ -253,7 +253,7 @@ class RealServer:
             return False
 
 
-def _offered(program: Path, option: str, value: str = "") -> list[str]:
+def offered(program: Path, option: str, value: str = "") -> list[str]:
     """Return an option if this version of a program has it."""
     told = subprocess.run(  # noqa: S603 - the user's own program
         [program, "--help"], capture_output=True, text=True, check=False
