@@ -18,7 +18,7 @@ from tools.kube import __main__ as command
 from tools.kube import golang, wheels
 from tools.kube.commands import CannotError, Clock, FailedError, run
 from tools.kube.debian import Debian, with_sources
-from tools.kube.recipe import point
+from tools.kube.recipe import missing, point
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -206,6 +206,17 @@ def test_the_link_to_what_was_built_is_moved(tmp_path: Path) -> None:
         point(tmp_path / "current", tmp_path / name)
     assert (tmp_path / "current").resolve() == tmp_path / "new"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["current", "new", "old"]
+
+
+def test_of_a_folder_that_an_older_recipe_filled_only_what_is_missing_is_built(
+    tmp_path: Path,
+) -> None:
+    assert missing(tmp_path / "none") == ["etcd", "kubectl", *golang.PROGRAMS]
+    for name in ("etcd", "kubectl", "kube-apiserver", "kube-controller-manager"):
+        program(tmp_path / name, "")
+    assert missing(tmp_path) == ["kube-scheduler"]
+    program(tmp_path / "kube-scheduler", "")
+    assert missing(tmp_path) == []
 
 
 def make_kube(**environment: str) -> subprocess.CompletedProcess[str]:

@@ -44,7 +44,8 @@ _ABOUT: Final = {
 class Habits:
     """How the kubelets behave.
 
-    ``start_seconds``: from bound to running. ``stop_seconds``: what the containers of a deleted
+    ``rejects``: a pod for which its node has no room fails at once, as a real kubelet sees to; only
+    on nodes that the hollow kubelets register. ``start_seconds``: from bound to running. ``stop_seconds``: what the containers of a deleted
     pod take to end, at most its grace period. ``run_seconds``: how long pods run that do not say
     it; None: for ever. ``heartbeat_seconds`` None: nodes are reported once.
     """
@@ -54,6 +55,7 @@ class Habits:
     run_seconds: float | None = None
     heartbeat_seconds: float | None = None
     in_flight: int = 32
+    rejects: bool = False
 
 
 @dataclass(eq=False)
@@ -71,6 +73,8 @@ class HollowKubelet:
         """Prepare for what is seen later."""
         self._names = {each["metadata"]["name"] for each in self.nodes}
         self._rooms = {each["metadata"]["name"]: _allocatable(each) for each in self.nodes}
+        # What the pods on each node ask for that were not rejected and have not ended.
+        self._used: dict[str, dict[str, dict[str, int]]] = {name: {} for name in self._names}
         self._limit = asyncio.Semaphore(self.habits.in_flight)
         self._started: set[str] = set()
         self._stopping: set[str] = set()
@@ -130,6 +134,8 @@ class HollowKubelet:
         uid = pod["metadata"]["uid"]
         if self._names and pod["spec"]["nodeName"] not in self._names:
             return
+        if kind == "DELETED" or pod["status"].get("phase") in _ENDED:
+            self._used.get(pod["spec"]["nodeName"], {}).pop(uid, None)
         if kind == "DELETED":
             self._started.discard(uid)
             self._stopping.discard(uid)
@@ -141,9 +147,23 @@ class HollowKubelet:
         elif pod["status"].get("phase") not in _ENDED:
             if uid not in self._started:
                 self._started.add(uid)
-                self._begin(self._start(pod))
+                lacking = self._admit(pod) if self.habits.rejects else ""
+                self._begin(self._report(pod, _rejected(lacking)) if lacking else self._start(pod))
             elif _is_resized(pod):
                 self._begin(self._resize(pod))
+
+    def _admit(self, pod: Json) -> str:
+        """Count a pod on its node; return what the node has too little of, "" if it has room."""
+        node = pod["spec"]["nodeName"]
+        if node not in self._rooms:
+            return ""
+        asked, used = _requests(pod), self._used[node]
+        for name, amount in asked.items():
+            taken = sum(each.get(name, 0) for each in used.values())
+            if taken + amount > self._rooms[node].get(name, 0):
+                return name
+        used[pod["metadata"]["uid"]] = asked
+        return ""
 
     def _begin(self, work: Any) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -312,9 +332,20 @@ def _is_resized(pod: Json) -> bool:
 
 
 def _fits(pod: Json, room: dict[str, int]) -> bool:
+    return all(amount <= room.get(name, 0) for name, amount in _requests(pod).items())
+
+
+def _requests(pod: Json) -> dict[str, int]:
+    """Return what the containers of a pod ask for together."""
     total: dict[str, int] = {}
     for container in pod["spec"]["containers"]:
         requests = amounts((container.get("resources") or {}).get("requests"))
         for name, amount in requests.items():
             total[name] = total.get(name, 0) + amount
-    return all(amount <= room.get(name, 0) for name, amount in total.items())
+    return total
+
+
+def _rejected(lacking: str) -> Json:
+    message = f"Pod Node didn't have enough resource: {lacking}"
+    status = {"phase": "Failed", "reason": f"OutOf{lacking}", "message": message}
+    return {"status": {**status, "startTime": timestamp()}}

@@ -30,8 +30,9 @@ def test_what_not_everybody_needs_may_be_missing(tmp_path: Path) -> None:
     for name in ("kube-apiserver", "etcd"):
         program(tmp_path / name)
     found = find({"KUBEBUILDER_ASSETS": str(tmp_path)})
-    assert (found.kubectl, found.controller_manager) == (None, None)
+    assert (found.kubectl, found.controller_manager, found.scheduler) == (None, None, None)
     assert program(tmp_path / "kubectl") == found.kubectl
+    assert program(tmp_path / "kube-scheduler") == found.scheduler
 
 
 def test_a_named_folder_without_a_program_is_told_and_nothing_else_is_taken(tmp_path: Path) -> None:

@@ -57,6 +57,22 @@ def test_a_node_becomes_ready_and_loses_its_taint(hollow: HollowCluster, calls: 
     wait(untainted)
 
 
+def test_a_pod_without_room_fails_on_kubelets_that_reject_it(
+    server: ApiServer, calls: Calls
+) -> None:
+    node = hollow_node("n1", cpu="1")
+    with HollowCluster(server.address, nodes=[node], habits=Habits(rejects=True)):
+        for name in ("first", "second", "third"):
+            calls.post(PODS, pod(name, node="n1"))
+        wait(lambda: phase(calls, "third") == "Failed")
+        _, third = calls.get(f"{PODS}/third")
+        assert third["status"]["reason"] == "OutOfcpu"
+        wait(lambda: (phase(calls, "first"), phase(calls, "second")) == ("Running", "Running"))
+        calls.delete(f"{PODS}/first", gracePeriodSeconds="0")
+        calls.post(PODS, pod("fourth", node="n1"))
+        wait(lambda: phase(calls, "fourth") == "Running")
+
+
 def test_a_bound_pod_runs_until_it_is_ended(hollow: HollowCluster, calls: Calls) -> None:
     calls.made(PODS, pod("a"))
     calls.bound("a", "n1")
