@@ -9,8 +9,12 @@ from pathlib import Path
 from typing import Final
 
 from remuda.base.errors import UsageError
+from remuda.client import Security
 from remuda.edges.addresses import Address, address_text
 from remuda_kubernetes.api.connection import Connection, ConnectionSettings
+from remuda_kubernetes.link.session import Receiver, SchedulerLink
+from remuda_kubernetes.translation import names
+from remuda_kubernetes.translation.settings import Settings
 
 _IN_CLUSTER_NAMESPACE: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 
@@ -27,6 +31,29 @@ async def until_one_ends(*parts: Coroutine[None, None, None]) -> None:
     for task in tasks:
         if not task.cancelled():
             task.result()
+
+
+def link_to(
+    scheduler: str,
+    rm_id: str,
+    settings: Settings,
+    receiver: Receiver,
+    *,
+    security: Security | None = None,
+) -> SchedulerLink:
+    """Return a session with a scheduler, from the running loop, as the shim registers.
+
+    ``scheduler``: HOST:PORT of the gRPC listener. ``settings``: those of the beginning.
+    """
+    return SchedulerLink(
+        asyncio.get_running_loop(),
+        scheduler,
+        rm_id,
+        receiver,
+        policy_group=settings.policy_group,
+        build={names.LEVEL_KEY: names.INTERFACE_LEVEL},
+        security=security,
+    )
 
 
 def own_namespace() -> str:

@@ -7,7 +7,6 @@ leadership is the end of the process: the next one starts from what the API serv
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -25,12 +24,17 @@ from remuda_kubernetes.api.events import Events, EventSettings
 from remuda_kubernetes.api.leadership import Fence, NoFence
 from remuda_kubernetes.api.reflectors import Reflectors
 from remuda_kubernetes.link.session import SchedulerLink
-from remuda_kubernetes.processes import connection_of, listen, own_namespace, until_one_ends
+from remuda_kubernetes.processes import (
+    connection_of,
+    link_to,
+    listen,
+    own_namespace,
+    until_one_ends,
+)
 from remuda_kubernetes.reports.http import Reports, build_app
 from remuda_kubernetes.reports.sources import Sources
 from remuda_kubernetes.service import Service
 from remuda_kubernetes.shim.shim import Shim
-from remuda_kubernetes.translation import names
 from remuda_kubernetes.translation.settings import Settings
 
 # While more calls than this have not ended, events wait.
@@ -107,15 +111,7 @@ class Program:
 
         def connect(rm_id: str, settings: Settings) -> SchedulerLink:
             parts.connection.set_rate(settings.calls_per_second, settings.calls_burst)
-            return SchedulerLink(
-                asyncio.get_running_loop(),
-                scheduler,
-                rm_id,
-                parts.service,
-                policy_group=settings.policy_group,
-                build={names.LEVEL_KEY: names.INTERFACE_LEVEL},
-                security=options.security,
-            )
+            return link_to(scheduler, rm_id, settings, parts.service, security=options.security)
 
         if options.elect:
             # What the leader before this one did last has to be known.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 import time
 from collections.abc import Awaitable, Callable
@@ -21,17 +20,21 @@ from remuda_kubernetes.api.discovery import discover
 from remuda_kubernetes.api.errors import ApiError
 from remuda_kubernetes.api.leadership import NoFence
 from remuda_kubernetes.api.reflectors import Reflectors
-from remuda_kubernetes.link.session import SchedulerLink
 from remuda_kubernetes.objects.kinds import WATCHED
 from remuda_kubernetes.objects.outcomes import Outcome
-from remuda_kubernetes.processes import connection_of, listen, own_namespace, until_one_ends
+from remuda_kubernetes.processes import (
+    connection_of,
+    link_to,
+    listen,
+    own_namespace,
+    until_one_ends,
+)
 from remuda_kubernetes.shadow.door import ReadOnly
 from remuda_kubernetes.shadow.following import Following, adapted
 from remuda_kubernetes.shadow.http import Figures, build_app
 from remuda_kubernetes.shadow.ledger import Ledger
 from remuda_kubernetes.shadow.report import EXAMPLES, About, as_object
 from remuda_kubernetes.shim.shim import Shim
-from remuda_kubernetes.translation import names
 from remuda_kubernetes.translation.settings import Settings
 
 GRACE_SECONDS: Final = 1.0
@@ -109,7 +112,7 @@ class Program:
             running.callback(self._end)
             reflectors.start()
             await reflectors.wait_synced()
-            following.begin(partial(self._connect, following, scheduler))
+            following.begin(partial(link_to, scheduler, receiver=following))
             await until_one_ends(reflectors.watch_over(), following.watch_over())
 
     def _follow(self, read: Callable[[str], Awaitable[Outcome]]) -> Following:
@@ -125,19 +128,6 @@ class Program:
         )
         names_in_charge = frozenset(chosen)
         return Following(shim, names_in_charge, read, grace_seconds=options.grace_seconds)
-
-    @staticmethod
-    def _connect(
-        following: Following, scheduler: str, rm_id: str, settings: Settings
-    ) -> SchedulerLink:
-        return SchedulerLink(
-            asyncio.get_running_loop(),
-            scheduler,
-            rm_id,
-            following,
-            policy_group=settings.policy_group,
-            build={names.LEVEL_KEY: names.INTERFACE_LEVEL},
-        )
 
     def _end(self) -> None:
         """Keep what was found, as it is before the parts end."""

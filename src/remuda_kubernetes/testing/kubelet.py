@@ -44,10 +44,10 @@ _ABOUT: Final = {
 class Habits:
     """How the kubelets behave.
 
-    ``rejects``: a pod for which its node has no room fails at once, as a real kubelet sees to; only
-    on nodes that the hollow kubelets register. ``start_seconds``: from bound to running. ``stop_seconds``: what the containers of a deleted
+    ``start_seconds``: from bound to running. ``stop_seconds``: what the containers of a deleted
     pod take to end, at most its grace period. ``run_seconds``: how long pods run that do not say
-    it; None: for ever. ``heartbeat_seconds`` None: nodes are reported once.
+    it; None: for ever. ``heartbeat_seconds`` None: nodes are reported once. ``rejects``: a pod for
+    which one of the ``nodes`` has no room fails at once, as on a real kubelet.
     """
 
     start_seconds: float = 0.0

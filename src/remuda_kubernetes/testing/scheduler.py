@@ -1,7 +1,6 @@
 """The scheduler of Kubernetes itself, beside an API server of tests.
 
-    with RealServer() as server, KubeScheduler(server.kubeconfig, server.directory):
-        ...  # pods of default-scheduler get nodes
+It works for the pods whose schedulerName is ``default-scheduler``, as long as a context lasts.
 """
 
 from __future__ import annotations

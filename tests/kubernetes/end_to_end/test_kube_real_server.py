@@ -16,6 +16,7 @@ import pytest
 from remuda_kubernetes.testing import binaries
 from remuda_kubernetes.testing.kept import listens
 from remuda_kubernetes.testing.real import NotReadyError, RealServer
+from remuda_kubernetes.testing.scheduler import why_missing
 from tests.docs.examples import blocks_of
 from tests.kubernetes.end_to_end.calls import Api, Refused
 from tests.waiting import wait
@@ -155,11 +156,19 @@ def test_a_server_that_does_not_start_tells_why_and_keeps_its_logs(tmp_path: Pat
 
 
 def test_the_example_of_the_how_to_works() -> None:
-    (example,) = [block.text for block in blocks_of(PAGE) if block.language == "python"]
-    done = subprocess.run(
-        [sys.executable, "-c", example], capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "['default', 'kube-node-lease', 'kube-public', 'kube-system']\n"
+    assert printed(0) == "['default', 'kube-node-lease', 'kube-public', 'kube-system']\n"
+
+
+@pytest.mark.skipif(why_missing() != "", reason=why_missing())
+def test_the_example_with_a_scheduler_works() -> None:
+    assert printed(1) == "n1\n"
+
+
+def printed(number: int) -> str:
+    """What an example of the how-to prints."""
+    examples = [block.text for block in blocks_of(PAGE) if block.language == "python"]
+    command = [sys.executable, "-c", examples[number]]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def test_a_temporary_folder_is_removed() -> None:

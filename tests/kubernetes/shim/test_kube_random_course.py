@@ -14,12 +14,13 @@ from tests.kubernetes.shim.queue_worlds import document, queue
 from tests.kubernetes.shim.world import until
 
 CORES = {"n1": 3, "n2": 4, "n3": 2, "n4": 3}
-STEPS = 250
 ROTATION = int(os.environ.get("REMUDA_ROTATION", "0"))
 
 
 class Run:
     """One random run."""
+
+    steps = 250
 
     def __init__(self, seed: int) -> None:
         self.chance = Random(seed)
@@ -110,11 +111,11 @@ class Run:
                 self.world.drop(POD, pod.name, "default")
 
 
-def one_run(seed: int) -> None:
-    run = Run(seed)
+def one_run(run: Run) -> None:
+    """Play a run to its end."""
     try:
         run.begin()
-        for _ in range(STEPS):
+        for _ in range(run.steps):
             run.step()
         run.settle()
     finally:
@@ -123,16 +124,16 @@ def one_run(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_no_pod_is_lost_doubled_or_miscounted(seed: int) -> None:
-    one_run(seed)
+    one_run(Run(seed))
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_it_is_so_if_recoveries_take_many_steps(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recovery, "_STEP", 2)
-    one_run(500 + seed)
+    one_run(Run(500 + seed))
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(100))
 def test_no_pod_is_lost_doubled_or_miscounted_in_many_runs(seed: int) -> None:
-    one_run(1_000 + ROTATION * 1_000 + seed)
+    one_run(Run(1_000 + ROTATION * 1_000 + seed))

@@ -16,10 +16,9 @@ from remuda_kubernetes.objects.values import convert, plain
 from remuda_kubernetes.shim.effects import BindPod
 from tests.kubernetes.shim.hostile_world import HostileWorld
 from tests.kubernetes.shim.queue_worlds import document, queue
-from tests.kubernetes.shim.test_kube_random_course import CORES, ROTATION, Run
+from tests.kubernetes.shim.test_kube_random_course import CORES, ROTATION, Run, one_run
 from tests.kubernetes.shim.world import until
 
-STEPS = 120
 DELETED = "2026-01-01T02:00:00Z"
 PREFIX = "yunikorn.apache.org/"
 # A gang without room goes on soon, and one that lost members, too.
@@ -57,6 +56,8 @@ class _World(HostileWorld):
 
 class _Run(Run):
     """One random run."""
+
+    steps = 120
 
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
@@ -147,23 +148,12 @@ class _Run(Run):
             self.world.put(NODE, convert(Node, made))
 
 
-def one_run(seed: int) -> None:
-    run = _Run(seed)
-    try:
-        run.begin()
-        for _ in range(STEPS):
-            run.step()
-        run.settle()
-    finally:
-        run.close()
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_no_pod_waits_for_ever_and_all_that_runs_is_counted(seed: int) -> None:
-    one_run(seed)
+    one_run(_Run(seed))
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(100))
 def test_it_is_so_in_many_runs(seed: int) -> None:
-    one_run(1_000 + ROTATION * 1_000 + seed)
+    one_run(_Run(1_000 + ROTATION * 1_000 + seed))
