@@ -1,10 +1,12 @@
 """Write what installs remuda in a cluster: manifests for kubectl and kustomize, and a Helm chart.
 
-    python -m tools.packages            write deploy/kubernetes and deploy/helm
+    python -m tools.packages            write deploy/kubernetes, deploy/helm and the package's file
     python -m tools.packages --check    say whether they are up to date
 
 Both come from ``remuda_kubernetes.packaging``: the manifests have its default values in the
 namespace ``yunikorn``; the templates of the chart have the place of each value where it belongs.
+The dashboard is that of deploy/grafana: the package has a copy, because it prints manifests where
+nobody has the sources, and the chart has one, because Helm reads files of the chart only.
 """
 
 from __future__ import annotations
@@ -28,7 +30,12 @@ from remuda_kubernetes.packaging.values import Values
 ROOT: Final = Path(__file__).resolve().parent.parent
 BASE: Final = ROOT / "deploy/kubernetes"
 CHART: Final = ROOT / "deploy/helm/remuda"
+SOURCE: Final = ROOT / "deploy/grafana/remuda.json"
+PACKAGE: Final = ROOT / "src/remuda_kubernetes/packaging"
 NAMESPACE: Final = "yunikorn"
+# Where Helm puts the text of the dashboard.
+_FILE: Final = f"dashboards/{objects.DASHBOARD}"
+_DASHBOARD: Final = f'{{{{ .Files.Get "{_FILE}" | toJson }}}}'
 NOTE: Final = "# Written by `make packages` from remuda_kubernetes.packaging; do not edit.\n"
 
 # A quoted place of a value, and the place of a value that has several lines.
@@ -40,6 +47,7 @@ def main() -> int:
     """Write all files, or with --check compare them; 1 if one differs."""
     wanted = {BASE / name: text for name, text in base().items()}
     wanted |= {CHART / name: text for name, text in chart().items()}
+    wanted[PACKAGE / objects.DASHBOARD] = dashboard()
     present = {path for top in (BASE, CHART) for path in top.rglob("*") if path.is_file()}
     stale = [path for path, text in wanted.items() if not _has(path, text)]
     stale += sorted(present - wanted.keys())
@@ -61,12 +69,12 @@ def _has(path: Path, text: str) -> bool:
 
 def base() -> dict[str, str]:
     """Return the files of the kustomize base, by name."""
-    parts = objects.parts(Values(), NAMESPACE)
+    parts = objects.parts(Values(), NAMESPACE, dashboard())
     files = {f"{part}.yaml": NOTE + yaml_text(found) for part, found in parts.items()}
     space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
     files["namespace.yaml"] = NOTE + yaml_text([space])
-    # What the defaults leave out: the operator that knows monitors is not in every cluster.
-    named = sorted(files.keys() - {"service-monitor.yaml", "workloads.yaml"})
+    # Without what the defaults leave out: an operator that knows monitors is not in every cluster.
+    named = sorted(files.keys() - {f"{part}.yaml" for part in objects.left_out(Values())})
     listed = {
         "apiVersion": "kustomize.config.k8s.io/v1beta1",
         "kind": "Kustomization",
@@ -92,7 +100,8 @@ def chart() -> dict[str, str]:
         "values.yaml": NOTE + "\n".join(_documented(Values())) + "\n",
         "values.schema.json": json.dumps(schema(), indent=2) + "\n",
     }
-    parts = objects.parts(_placed(Values, ".Values"), "{{ .Release.Namespace }}")
+    files[_FILE] = dashboard()
+    parts = objects.parts(_placed(Values, ".Values"), "{{ .Release.Namespace }}", _DASHBOARD)
     for part, found in parts.items():
         text = _template(yaml_text(found))
         condition = objects.CONDITIONS.get(part, ())
@@ -102,6 +111,11 @@ def chart() -> dict[str, str]:
             text = f"{{{{- if {test} }}}}\n{text}{{{{- end }}}}\n"
         files[f"templates/{part}.yaml"] = NOTE + text
     return files
+
+
+def dashboard() -> str:
+    """Return the dashboard without the space that people read it by; a ConfigMap is small."""
+    return json.dumps(json.loads(SOURCE.read_text()), separators=(",", ":"))
 
 
 def schema() -> dict[str, Any]:

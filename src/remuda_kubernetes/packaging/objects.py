@@ -7,6 +7,7 @@ they cannot differ. A value may also be a piece of a template: it is put in plac
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import resources
 from typing import Any, Final, TypeAlias
 
 from remuda_kubernetes.packaging import rights
@@ -17,6 +18,8 @@ Object: TypeAlias = dict[str, Any]
 SCHEDULER: Final = "remuda"
 ADMISSION: Final = "remuda-admission"
 NAME: Final = "app.kubernetes.io/name"
+# The file with the dashboard for Grafana, here and in the ConfigMap.
+DASHBOARD: Final = "dashboard.json"
 _PART: Final = "app.kubernetes.io/part-of"
 _REPORTS: Final = 9081
 _ADMISSION_REPORTS: Final = 9444
@@ -24,8 +27,11 @@ _WEBHOOK: Final = 9443
 _USER: Final = 65532
 
 
-def parts(values: Values, namespace: str) -> Mapping[str, list[Object]]:
-    """Return the objects of each part, by its name; ``included`` says which parts count."""
+def parts(values: Values, namespace: str, dashboard: str) -> Mapping[str, list[Object]]:
+    """Return the objects of each part, by its name; ``included`` says which parts count.
+
+    ``dashboard``: the text of the dashboard, or the place of it.
+    """
     return {
         "scheduler": [
             *rights.scheduler(namespace),
@@ -45,6 +51,7 @@ def parts(values: Values, namespace: str) -> Mapping[str, list[Object]]:
         "network-policy": [_scheduler_policy(namespace)],
         "admission-network-policy": [_admission_policy(namespace)],
         "service-monitor": [_monitor(namespace)],
+        "dashboards": [_dashboards(namespace, dashboard)],
     }
 
 
@@ -55,17 +62,23 @@ CONDITIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "network-policy": ("network_policy.enabled",),
     "admission-network-policy": ("network_policy.enabled", "admission.enabled"),
     "service-monitor": ("service_monitor.enabled",),
+    "dashboards": ("dashboards.enabled",),
 }
 
 
 def included(values: Values, namespace: str) -> list[Object]:
     """Return the objects of an installation with these values."""
-    return [
-        each
-        for part, objects in parts(values, namespace).items()
-        if all(_at(values, path) for path in CONDITIONS.get(part, ()))
-        for each in objects
-    ]
+    text = resources.files(__package__).joinpath(DASHBOARD).read_text("utf-8")
+    left = left_out(values)
+    found = parts(values, namespace, text)
+    return [each for part, objects in found.items() if part not in left for each in objects]
+
+
+def left_out(values: Values) -> set[str]:
+    """Return the parts that an installation with these values does not have."""
+    return {
+        part for part, paths in CONDITIONS.items() if not all(_at(values, path) for path in paths)
+    }
 
 
 def _at(values: object, path: str) -> object:
@@ -287,4 +300,16 @@ def _monitor(namespace: str) -> Object:
             "selector": {"matchLabels": {NAME: SCHEDULER}},
             "endpoints": [{"port": "reports", "path": "/metrics", "interval": "30s"}],
         },
+    }
+
+
+def _dashboards(namespace: str, dashboard: str) -> Object:
+    """Return what the side car of Grafana's own chart looks for, by its usual label."""
+    found = _meta("remuda-dashboards", namespace, SCHEDULER)
+    found["labels"] |= {"grafana_dashboard": "1"}
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": found,
+        "data": {"remuda.json": dashboard},
     }

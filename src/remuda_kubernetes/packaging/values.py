@@ -120,6 +120,13 @@ class Values(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, rena
     service_monitor: Annotated[
         Switch, Meta(description="Whether the Prometheus operator reads the metrics.")
     ] = field(default_factory=Switch)
+    dashboards: Annotated[
+        Switch,
+        Meta(
+            description="Whether there is a ConfigMap with the dashboard, which the side car of"
+            " Grafana finds by the label grafana_dashboard."
+        ),
+    ] = field(default_factory=Switch)
 
 
 def checked_namespace(name: str) -> str:

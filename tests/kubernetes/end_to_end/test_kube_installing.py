@@ -79,7 +79,11 @@ def test_kustomize_builds_the_base(kubectl: Kubectl) -> None:
 @pytest.mark.parametrize("admission", [True, False])
 def test_what_is_installed_is_taken_stays_and_goes(kubectl: Kubectl, *, admission: bool) -> None:
     space = f"batch-{admission}".lower()
-    values = Values(admission=Admission(enabled=admission), service_monitor=Switch(enabled=False))
+    values = Values(
+        admission=Admission(enabled=admission),
+        dashboards=Switch(enabled=True),
+        service_monitor=Switch(enabled=False),
+    )
     text = for_server(kubectl, yaml_text(included(values, space)))
     kubectl("create", "namespace", space)
     count = len(included(values, space))

@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import yaml
 
 _ACTION = re.compile(r"[ \t\n]*\{\{- (.*?) \}\}|\{\{ (.*?) \}\}", re.DOTALL)
+_FILE = re.compile(r'\.Files\.Get "([a-z./]+)" \| toJson')
 
 
-def rendered(template: str, values: Mapping[str, Any], namespace: str) -> list[dict[str, Any]]:
-    """Return the objects of a template; an action it does not know fails."""
+def rendered(
+    template: str, values: Mapping[str, Any], namespace: str, chart: Path
+) -> list[dict[str, Any]]:
+    """Return the objects of a template of a chart; an action it does not know fails."""
     text = ""
     shown = [True]
     scopes: list[Any] = [None]
@@ -35,7 +39,11 @@ def rendered(template: str, values: Mapping[str, Any], namespace: str) -> list[d
             shown.pop()
             scopes.pop()
         elif shown[-1]:
-            text += _output(action, values, namespace, scopes[-1])
+            file = _FILE.fullmatch(action)
+            if file:
+                text += json.dumps((chart / file[1]).read_text())
+            else:
+                text += _output(action, values, namespace, scopes[-1])
     assert shown == [True]
     return [each for each in yaml.safe_load_all(text + template[place:]) if each]
 

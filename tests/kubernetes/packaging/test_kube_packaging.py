@@ -19,7 +19,7 @@ from remuda.base.errors import UsageError
 from remuda.cli.program import loaded, run
 from remuda_kubernetes.packaging.objects import included
 from remuda_kubernetes.packaging.text import yaml_text
-from remuda_kubernetes.packaging.values import Values, checked_namespace, read_values
+from remuda_kubernetes.packaging.values import Switch, Values, checked_namespace, read_values
 from tests.kubernetes.packaging.templates import rendered
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -43,6 +43,7 @@ VALUES = st.fixed_dictionaries(
         "networkPolicy": SWITCH,
         "serviceMonitor": SWITCH,
         "workloads": SWITCH,
+        "dashboards": SWITCH,
         "scheduler": st.fixed_dictionaries(
             {
                 "replicas": st.integers(1, 9),
@@ -68,7 +69,7 @@ def of_chart(values: Values, namespace: str) -> list[dict[str, Any]]:
     found = [
         each
         for template in sorted((CHART / "templates").glob("*.yaml"))
-        for each in rendered(template.read_text(), settings, namespace)
+        for each in rendered(template.read_text(), settings, namespace, CHART)
     ]
     return in_order(found)
 
@@ -87,6 +88,18 @@ def test_the_chart_has_the_objects_that_the_command_prints(chosen: dict[str, Any
 def test_what_is_printed_is_read_back(chosen: dict[str, Any]) -> None:
     objects = included(msgspec.convert(chosen, Values), "batch")
     assert list(yaml.safe_load_all(yaml_text(objects))) == objects
+
+
+def test_the_dashboard_is_a_config_map_that_a_side_car_finds() -> None:
+    (found,) = [
+        each
+        for each in included(Values(dashboards=Switch(enabled=True)), "batch")
+        if each["metadata"]["labels"].get("grafana_dashboard") == "1"
+    ]
+    assert (found["kind"], found["metadata"]["namespace"]) == ("ConfigMap", "batch")
+    ((name, text),) = found["data"].items()
+    assert name == "remuda.json"
+    assert json.loads(text) == json.loads((ROOT / "deploy/grafana/remuda.json").read_text())
 
 
 def test_the_values_of_the_chart_are_the_defaults() -> None:
