@@ -94,7 +94,7 @@ def test_the_dashboard_is_a_config_map_that_a_side_car_finds() -> None:
     (found,) = [
         each
         for each in included(Values(dashboards=Switch(enabled=True)), "batch")
-        if each["metadata"]["labels"].get("grafana_dashboard") == "1"
+        if "grafana_dashboard" in each["metadata"].get("labels", {})
     ]
     assert (found["kind"], found["metadata"]["namespace"]) == ("ConfigMap", "batch")
     ((name, text),) = found["data"].items()
