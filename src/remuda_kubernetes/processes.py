@@ -51,7 +51,10 @@ def link_to(
         rm_id,
         receiver,
         policy_group=settings.policy_group,
-        build={names.LEVEL_KEY: names.INTERFACE_LEVEL},
+        build={
+            names.LEVEL_KEY: names.INTERFACE_LEVEL,
+            names.PARTITIONS_KEY: names.DEFAULT_PARTITION,
+        },
         security=security,
     )
 

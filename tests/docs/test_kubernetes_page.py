@@ -18,7 +18,7 @@ ROWS = [line for line in PAGE.splitlines() if line.startswith("| `")]
 # Constants of names.py that are no names in objects or requests.
 NOT_NAMES = {"DOMAIN", "INTERNAL_DOMAIN", "DEFAULT_PARTITION", "DEFAULT_NAMESPACE"}
 # What the scheduler is told, and nobody reads in an object.
-ELSEWHERE = {"LEVEL_KEY", "INTERFACE_LEVEL"}
+ELSEWHERE = {"LEVEL_KEY", "INTERFACE_LEVEL", "PARTITIONS_KEY"}
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,7 @@ from remuda.runtime.build import core_build
 from remuda.runtime.clock import CoreTime
 from remuda.runtime.configuration.configurations import Configurations
 from remuda.runtime.configuration.documents import StoredDocuments
+from remuda.runtime.configuration.needs import unmet
 from remuda.runtime.delivery import Delivery, Session
 from remuda.runtime.errors import FaultError, NotRegisteredError
 from remuda.runtime.faults import Faults
@@ -288,11 +289,16 @@ class Driver:
         return answer
 
     def _answer(self, command: RegisterResourceManager) -> RegistrationAnswered:
-        """Return the answer to a registration; one that fails in the core is refused."""
+        """Return the answer to a registration; one that fails in the core is refused.
+
+        Rules: EXT-191.
+        """
         refusal = "" if self._faults is None else self._faults.refusal(command.rm_id)
-        if refusal:
+        lacking = unmet(command.build_info, command.config)
+        if refusal or lacking:
             self.handle(UnregisterResourceManager(command.rm_id))
-            return RegistrationAnswered(command.rm_id, refusal, "SI-15")
+            rule = "SI-15" if refusal else "EXT-191"
+            return RegistrationAnswered(command.rm_id, refusal or lacking, rule)
         for effect in self.handle(command):
             if isinstance(effect, RegistrationAnswered):
                 return effect

@@ -112,3 +112,5 @@ CONFIGS_MAP: Final = "yunikorn-configs"
 # What the scheduler is told at registration: an ask is an allocation without a node.
 INTERFACE_LEVEL: Final = "1.7"
 LEVEL_KEY: Final = "si_level"
+# The partitions that every configuration has to have, as it is told there, too.
+PARTITIONS_KEY: Final = "remuda/partitions"

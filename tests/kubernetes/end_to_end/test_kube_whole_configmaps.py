@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from remuda.client import Admin, ClientError
 from tests.kubernetes.end_to_end.cluster import CONFIG, QUEUES, Cluster
 
 CHANGED, REFUSED = "ConfigurationChanged", "ConfigurationRefused"
@@ -80,6 +81,18 @@ def test_a_file_without_the_partition_of_all_nodes_is_refused(
 ) -> None:
     is_refused(settled, queues, "no partition 'default'")
     assert settled.queue("root") is not None
+
+
+@pytest.mark.remuda_rule("EXT-191", "EXT-177")
+def test_without_a_queue_file_an_operator_cannot_take_that_partition_away_either(
+    settled: Cluster,
+) -> None:
+    settled.write_config({})
+    settled.until("the built-in file counts", lambda: "value: namespace" in settled.configuration())
+    before = settled.configuration()
+    with Admin(settled.shim.grpc) as admin, pytest.raises(ClientError, match="no partition 'def"):
+        admin.set_configuration("# every line is a comment\n")
+    assert settled.configuration() == before
 
 
 def test_a_compressed_file_counts_at_once(settled: Cluster) -> None:

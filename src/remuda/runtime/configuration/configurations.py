@@ -21,6 +21,7 @@ from remuda.config.schema import Configuration
 from remuda.core.messages.commands import Command, RegisterResourceManager, UpdateConfiguration
 from remuda.core.messages.effects import ConfigurationAnswered, Effect
 from remuda.runtime.configuration.documents import DOCUMENTS_LIMIT, Document, StoredDocuments
+from remuda.runtime.configuration.needs import unmet
 from remuda.runtime.configuration.process_keys import ProcessKeys
 from remuda.runtime.errors import NotRegisteredError
 
@@ -274,8 +275,15 @@ class Configurations:
     def _apply(self, commands: Sequence[UpdateConfiguration]) -> dict[str, ConfigurationAnswered]:
         """Put all commands in force, or change nothing and return which RMs refuse.
 
-        The core changes one RM wholly or not at all, so that one needs no trial.
+        The core changes one RM wholly or not at all, so that one needs no trial. Rules: EXT-191.
         """
+        lacking = {
+            command.rm_id: ConfigurationAnswered(command.rm_id, reason, "EXT-191")
+            for command in commands
+            if (reason := unmet(self._registered[command.rm_id].build_info, command.config))
+        }
+        if lacking:
+            return lacking
         if len(commands) > 1:
             trials = [replace(command, dry_run=True) for command in commands]
             refusals = self._refusals(trials)

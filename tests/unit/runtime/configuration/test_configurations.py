@@ -350,3 +350,42 @@ def test_so_many_groups_have_a_document_of_their_own(loop: SchedulerLoop) -> Non
     assert store("g8", None) == ""
     assert store("one more") == ""
     assert len(loop.documents.groups()) == 64
+
+
+# ------------------------------------------------------------------ partitions that an RM needs
+
+
+def enroll_in_need(loop: SchedulerLoop, rm_id: str, inline: Configuration | None = None) -> str:
+    """Register an RM that needs the partition default; return why it is refused."""
+    needs = {"remuda/partitions": "default"}
+    command = RegisterResourceManager(rm_id, inline or built_in(), build_info=needs)
+    return loop.register(command, stored=inline is None).result(60).reason
+
+
+EMPTY = load_configuration("partitions: []\n")
+LACKING = "there is no partition 'default', which the resource manager needs"
+
+
+@pytest.mark.remuda_rule("EXT-191")
+def test_a_document_without_a_partition_that_an_rm_needs_changes_nothing_for_any(
+    loop: SchedulerLoop, core: FakeScheduler
+) -> None:
+    enroll(loop, "easy")
+    assert enroll_in_need(loop, "needs") == ""
+    for dry_run in (True, False):
+        change = loop.configurations.store(NewDocument(EMPTY, dry_run=dry_run)).result(60)
+        assert {rm_id: told.reason for rm_id, told in change.refusals.items()} == {"needs": LACKING}
+    assert in_force(core) == {"easy": FILE, "needs": FILE}
+    assert loop.documents.default is FILE
+    assert not loop.configurations.store(NewDocument(NEW)).result(60).refused
+
+
+@pytest.mark.remuda_rule("EXT-191")
+def test_an_rm_neither_registers_nor_goes_on_without_a_partition_that_it_needs(
+    loop: SchedulerLoop, core: FakeScheduler
+) -> None:
+    assert enroll_in_need(loop, "rm", EMPTY) == LACKING
+    assert enroll_in_need(loop, "rm", INLINE) == ""
+    change = loop.configurations.update(UpdateConfiguration("rm", EMPTY)).result(60)
+    assert change.refusals["rm"].reason == LACKING
+    assert in_force(core) == {"rm": INLINE}
