@@ -22,16 +22,17 @@ from remuda_kubernetes.objects.outcomes import Outcome, Result
 class CallSettings:
     """``in_flight`` requests at once, of them at most ``background`` ones that nobody waits for.
 
-    At most ``creations`` create a pod: a gang may have thousands of placeholders, and the bindings
-    of others do not wait for them.
+    At most ``creations`` create a pod, and at most ``deletions`` delete one: a gang may have
+    thousands of placeholders, and the bindings of others do not wait for them.
     A call is given up after ``deadline`` seconds since it was first sent; one request may take
     ``timeout`` seconds. The wait after failures begins with ``first_wait`` seconds and doubles up
     to ``longest_wait``.
     """
 
     in_flight: int = 100
-    background: int = 30
-    creations: int = 50
+    background: int = 20
+    creations: int = 40
+    deletions: int = 20
     deadline: float = 30.0
     timeout: float = 10.0
     first_wait: float = 0.2
@@ -96,6 +97,7 @@ class Attempts:
         # Calls of these kinds, of which there may be thousands at once, leave room for others.
         self.background: Final = asyncio.Semaphore(settings.background)
         self.creations: Final = asyncio.Semaphore(settings.creations)
+        self.deletions: Final = asyncio.Semaphore(settings.deletions)
         self._lines: Final[dict[str, _Line]] = {}
 
     async def carry_out(

@@ -149,7 +149,9 @@ class Calls:
             except ApiError as error:
                 return await self._gone_or(pod, this, error)
 
-        return await self._attempts.carry_out("delete", _key(POD, pod), attempt)
+        return await self._attempts.carry_out(
+            "delete", _key(POD, pod), attempt, within=self._attempts.deletions
+        )
 
     async def evict(self, pod: Pod) -> Outcome:
         """Evict a pod as far as disruption budgets allow; it ends after its time of grace.

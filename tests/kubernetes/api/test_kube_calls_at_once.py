@@ -60,3 +60,29 @@ def test_a_binding_does_not_wait_for_all_the_placeholders_of_a_gang() -> None:
             await asyncio.gather(*made)
 
     run(test())
+
+
+def test_a_binding_does_not_wait_until_all_the_placeholders_of_a_gang_are_deleted() -> None:
+    settings = CallSettings(in_flight=4, deletions=3)
+
+    async def test() -> None:
+        go = asyncio.Event()
+
+        async def held(stream: Stream) -> None:
+            await go.wait()
+            await stream.raw(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}")
+
+        async with Server() as server, calling(server, settings=settings) as calls:
+            pods = [pod(f"tg-{number}") for number in range(20)]
+            for each in pods:
+                server.on("DELETE", f"{P}/{each.name}", held)
+            server.on("POST", f"{P}/p/binding", DONE)
+            gone = [asyncio.create_task(calls.delete_pod(each)) for each in pods]
+            await eventually(lambda: server.open_requests == 3)
+            assert (await calls.bind(pod(), "m1")).done
+            go.set()
+            outcomes = await asyncio.gather(*gone)
+            assert all(each.done for each in outcomes)
+            assert server.most_open == 4
+
+    run(test())
