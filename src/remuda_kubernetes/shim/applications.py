@@ -126,7 +126,7 @@ def accepted(state: State, identity: str) -> None:
         gangs.reserve(state, application)
         asking.ask_ready(state, application)
     else:
-        asking.begin(state, application)
+        gangs.go_on(state, application)
 
 
 def rejected(state: State, identity: str, reason: str) -> None:

@@ -6,6 +6,7 @@ goes; the shim removes them anyway, as far as they are left.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Any, Final
 
@@ -28,14 +29,28 @@ def must_reserve(application: Application) -> bool:
 
     Not one whose members run already: it had begun before a restart.
     """
-    if not application.facts.groups:
-        return False
-    return not any(
-        task.state in {TaskState.BOUND, TaskState.BINDING}
-        and not task.placeholder
-        and task.key != application.originator.uid
-        for task in application.tasks.values()
-    )
+    return bool(application.facts.groups) and next(_begun(application), None) is None
+
+
+def go_on(state: State, application: Application) -> None:
+    """Let the members of a gang ask that had begun before a restart.
+
+    If all its members are on nodes that are gone, the scheduler knows of none. Then it takes the
+    placeholders that are left for those of a gang that has not begun, and holds the members back.
+    """
+    if application.facts.groups and not any(
+        task.node in state.placed for task in _begun(application)
+    ):
+        give_up(state, application)
+    asking.begin(state, application)
+
+
+def _begun(application: Application) -> Iterator[Task]:
+    """Yield the members that have a node; the originator may have had one before its gang began."""
+    for task in application.tasks.values():
+        has_node = task.state in {TaskState.BOUND, TaskState.BINDING}
+        if has_node and not task.placeholder and task.key != application.originator.uid:
+            yield task
 
 
 def reserve(state: State, application: Application) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from remuda.si.pb import si_pb2 as si
-from remuda_kubernetes.objects.kinds import POD
+from remuda_kubernetes.objects.kinds import NODE, POD
 from remuda_kubernetes.objects.outcomes import Outcome, Result
 from remuda_kubernetes.objects.pods import Pod
 from remuda_kubernetes.objects.values import convert, plain
@@ -121,6 +121,31 @@ def test_a_gang_whose_originator_is_a_member_goes_on_after_a_restart(world: Worl
     member(world, "w2")
     until(world, lambda: world.where("w1") == world.where("w2") == "n1")
     assert placeholders(world) == []
+
+
+def test_a_gang_that_has_begun_goes_on_after_a_restart_without_the_node_of_its_member(
+    world: World,
+) -> None:
+    world.node("n1", cpu="1")
+    world.start()
+    world.pod("driver", cpu="20", annotations=groups(3))
+    world.run()
+    world.node("n2", cpu="2")
+    world.run()
+    member(world, "w1")
+    until(world, lambda: world.where("w1") != "")
+    gone = world.where("w1")
+    world.shim.lost()
+    world.drop(NODE, gone)
+    for pod in placeholders(world):
+        if pod.spec.node_name == gone:
+            world.drop(POD, pod.name, "default")
+    # Else the scheduler would not hold the members back.
+    assert placeholders(world)
+    world.shim.register_again()
+    world.run()
+    member(world, "w2")
+    until(world, lambda: world.where("w2") not in ("", gone))
 
 
 def test_members_begin_anew_when_the_originator_goes_before_the_gang_began(world: World) -> None:
