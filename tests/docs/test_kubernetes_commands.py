@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,6 +17,7 @@ from tests.docs.examples import Block, blocks_of
 from tests.e2e.serving import run_remuda
 from tests.kubernetes.end_to_end import sound
 from tests.kubernetes.end_to_end.calls import Api
+from tests.kubernetes.end_to_end.reading import FOLLOWED
 from tests.kubernetes.end_to_end.servers import FakeServer
 
 HOW_TO: Final = Path(__file__).resolve().parents[2] / "docs/how-to"
@@ -42,6 +44,18 @@ def blocks(page: Path, language: str) -> list[Block]:
     ]
     assert found
     return found
+
+
+def test_all_commands_of_kubectl_are_typed_by_a_test() -> None:
+    docs = HOW_TO.parent
+    found = {
+        (str(page.relative_to(docs)), block.value)
+        for page in sorted(docs.rglob("*.md"))
+        for block in blocks_of(page)
+        if block.language == "sh" and re.search("^kubectl ", block.text, re.MULTILINE)
+    }
+    assert {page for page, _ in found} == FOLLOWED
+    assert [value for _, value in found if "tests/kubernetes/end_to_end runs" not in value] == []
 
 
 def test_a_cluster_is_checked_as_the_how_to_says(fake: FakeServer) -> None:
