@@ -46,7 +46,7 @@ study: setup ## what studies on a Dask cluster, Parquet files and their tests ne
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements-study.lock
 	@echo "study: the tests of studies on a cluster and of Parquet files run now"
 
-kube: setup ## build a real API server to test against (once, 5 to 10 minutes on Debian; cached)
+kube: setup ## build a real API server and kube-scheduler to test against (once, 5 to 15 minutes on Debian; cached)
 	@$(BIN)/python -m tools.kube
 
 ui: setup ## build the web interface from ui/ (needs node and npm)
