@@ -43,7 +43,6 @@ VALUES = st.fixed_dictionaries(
         "networkPolicy": SWITCH,
         "serviceMonitor": SWITCH,
         "workloads": SWITCH,
-        "dashboards": SWITCH,
         "scheduler": st.fixed_dictionaries(
             {
                 "replicas": st.integers(1, 9),
@@ -91,10 +90,12 @@ def test_what_is_printed_is_read_back(chosen: dict[str, Any]) -> None:
 
 
 def test_the_dashboard_is_a_config_map_that_a_side_car_finds() -> None:
+    values = Values(dashboards=Switch(enabled=True))
+    objects = included(values, "batch")
+    assert of_chart(values, "batch") == in_order(objects)
+    assert list(yaml.safe_load_all(yaml_text(objects))) == objects
     (found,) = [
-        each
-        for each in included(Values(dashboards=Switch(enabled=True)), "batch")
-        if "grafana_dashboard" in each["metadata"].get("labels", {})
+        each for each in objects if "grafana_dashboard" in each["metadata"].get("labels", {})
     ]
     assert (found["kind"], found["metadata"]["namespace"]) == ("ConfigMap", "batch")
     ((name, text),) = found["data"].items()
