@@ -51,11 +51,13 @@ class Audit:
     def check_changed(self, command: Command | None, effects: Iterable[Effect]) -> int:
         """What a command or a step may have changed adds up; return how many partitions it was."""
         self.inputs += 1
-        if self.inputs % FULL == 0:
-            self.check_all()
         cluster = self.scheduler._cluster
-        self._check_pauses(cluster)
-        check_quota_timers(cluster)
+        everything = self.inputs % FULL == 0
+        if everything:
+            self.check_all()
+        else:
+            self._check_pauses(cluster)
+            check_quota_timers(cluster)
         named = {place_of(effect) for effect in effects}
         named |= places_of(command)
         looked_at = 0
@@ -65,7 +67,10 @@ class Audit:
             touched = place in named or (partition.rm_id, "") in named
             if touched or self.seen.get(place) != totals:
                 self.seen[place] = totals
-                self._check(partition, place)
+                if not everything:
+                    self._check(partition)
+                if partition.state != states.DRAINING:
+                    self._compare(partition, place)
                 looked_at += 1
         return looked_at
 
@@ -78,15 +83,14 @@ class Audit:
             self.pauses = pauses
             _pauses(cluster)
 
-    def _check(self, partition: Partition, place: Place) -> None:
+    def _check(self, partition: Partition) -> None:
         for one in _CHANGING:
             one(partition)
+        place = (partition.rm_id, partition.name)
         settings = (partition.settings.config, partition.queue_count, tuple(partition.trackers))
         if self.configured.get(place) != settings:
             self.configured[place] = settings
             check_configured(partition)
-        if partition.state != states.DRAINING:
-            self._compare(partition, place)
 
     def _compare(self, partition: Partition, place: Place) -> None:
         """The partition has exactly what is in the ledger."""

@@ -10,6 +10,7 @@ from remuda.core.messages import queries as q
 from remuda.core.messages.application_views import ApplicationView
 from remuda.core.messages.ask_views import RequestView
 from remuda.core.messages.tags import REQUIRED_NODE
+from remuda.core.model.partition import Partition
 from remuda.core.model.preemption.live import WAITING
 from remuda.core.scheduler import Scheduler
 from tests.simulation.faults.shim import Shim
@@ -22,10 +23,12 @@ STARTED = ("Starting", "Running")
 
 def check_no_room(scheduler: Scheduler, shim: Shim, home: str) -> None:
     """Raise if an ask of an application at work waits beside a node that would take it."""
+    partition = scheduler._cluster.partition(shim.rm_id, home)
+    assert partition is not None
+    if _is_promised(partition) or not _wanting(partition):
+        return
     root = scheduler.view(q.QueuesQuery(home, shim.rm_id))
     assert isinstance(root, q.QueueView)
-    if not any(root.pending.values()) or _is_promised(scheduler, shim.rm_id, home):
-        return
     nodes = node_views(scheduler, shim.rm_id, home)
     limits = _Limits(scheduler, shim.rm_id, home)
     for app in applications(scheduler, shim.rm_id, home):
@@ -48,10 +51,14 @@ def check_no_room(scheduler: Scheduler, shim: Shim, home: str) -> None:
                 )
 
 
-def _is_promised(scheduler: Scheduler, rm_id: str, home: str) -> bool:
+def _wanting(partition: Partition) -> bool:
+    """Whether an application at work wants something; most often none does."""
+    apps = partition.applications.values()
+    return any(app.waiting_asks and app.state in STARTED for app in apps)
+
+
+def _is_promised(partition: Partition) -> bool:
     """Whether room is kept for an ask that others are being ended for (PRE-6)."""
-    partition = scheduler._cluster.partition(rm_id, home)
-    assert partition is not None
     return any(one.outcome == WAITING for one in partition.preempting.made.values())
 
 

@@ -263,7 +263,8 @@ class Witness:
         asks = (*command.asks, *(existing.ask for existing in command.allocations))
         self.keys |= {(rm_id, ask.application_id, ask.allocation_key) for ask in asks}
         gone = {(rm_id, x.application_id, x.allocation_key) for x in command.ask_releases}
-        self._forget_keys(lambda key: key in gone)
+        if gone:
+            self._forget_keys(lambda key: key in gone)
 
     def _forget_keys(self, of: Callable[[tuple[str, str, str]], bool]) -> None:
         """Asks are gone, so their keys may begin anew with their identities."""

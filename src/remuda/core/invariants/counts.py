@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from remuda.core.accounting.tags import characters
-from remuda.core.invariants.require import require
+from remuda.core.invariants.require import Name, require
 from remuda.core.model.partition import Partition
 
 
@@ -17,7 +17,7 @@ def check_counts(partition: Partition) -> None:
     waiting = tags = 0
     own = dict(partition.waiting.own_tags)
     for application in partition.applications.values():
-        name = f"application {application.application_id}"
+        name = Name("application {}", application.application_id)
         requests = application.requests.values()
         pending = len([request for request in requests if request.pending])
         require(application.waiting_asks == pending, partition, "{}: asks are miscounted", name)

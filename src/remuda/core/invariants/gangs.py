@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from remuda.config.queue_properties import GREEDY
-from remuda.core.invariants.require import require, same
+from remuda.core.invariants.require import Name, require, same
 from remuda.core.model import states
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.applications.application import Application
 from remuda.core.model.applications.gang import Gang, TaskGroup
 from remuda.core.model.partition import Partition
+from remuda.core.model.queues.queue import Queue
 
 
 def check_gangs(partition: Partition) -> None:
@@ -22,7 +23,7 @@ def check_gangs(partition: Partition) -> None:
         gang = application.gang
         asks = application.requests.values()
         named = [each for each in asks if each.ask.task_group and each.pending]
-        name = f"application {application.application_id}"
+        name = Name("application {}", application.application_id)
         require(gang is not None or not named, partition, "{} knows no task groups", name)
         if gang is None:
             continue
@@ -38,20 +39,22 @@ def check_gangs(partition: Partition) -> None:
     live = {each.number: each for each in partition.applications.values()}
     lost = [number for number in partition.waiting.failed_swaps if number not in live]
     require(not lost, partition, "failed swaps of applications {} are gone", lost)
-    _lacks(partition)
-    for queue in partition.queues(partition.root):
+    queues = partition.queues(partition.root)
+    _lacks(partition, queues)
+    for queue in queues:
         expected = sorted(able.get(queue.path, []))
         require(queue.swaps.numbers() == expected, partition, "swaps of {} are wrong", queue.path)
         for number, key in queue.swaps.order.keys.items():
             right = number in live and live[number].sort_key == key
             require(right, partition, "swaps of {} have wrong sort keys", queue.path)
-        stopped = any(each.state == states.STOPPED for each in queue.path_up)
         listed = queue.path in partition.waiting.swapping
-        right = listed == (bool(expected) and not stopped)
-        require(right, partition, "{} has the wrong mark of possible swaps", queue.path)
+        if listed or expected:
+            stopped = any(each.state == states.STOPPED for each in queue.path_up)
+            right = listed == (len(expected) > 0 and not stopped)
+            require(right, partition, "{} has the wrong mark of possible swaps", queue.path)
 
 
-def _lacks(partition: Partition) -> None:
+def _lacks(partition: Partition, queues: list[Queue]) -> None:
     """Each queue below root keeps the amounts that gangs started below it still lack."""
     expected: dict[str, dict[int, int]] = {}
     for application in partition.applications.values():
@@ -60,25 +63,27 @@ def _lacks(partition: Partition) -> None:
             continue
         lack = gang.still_lacks(application.state)
         require(gang.lacks == lack, partition, "{} lacks {}", application.application_id, lack)
-        for queue in leaf.path_up[:-1]:
+        for queue in leaf.path_up[:-1] if lack else ():
             for index, amount in lack:
                 kept = expected.setdefault(queue.path, {})
                 kept[index] = kept.get(index, 0) + amount
-    for queue in partition.queues(partition.root):
+    for queue in queues:
+        if queue.lacking is None and not expected:
+            continue
         lacking = queue.lacking.amounts if queue.lacking is not None else []
         kept = {index: amount for index, amount in enumerate(lacking) if amount}
         right = kept == expected.get(queue.path, {})
         require(right, partition, "{} keeps {} for gangs that began", queue.path, kept)
 
 
-def _gang(partition: Partition, application: Application, gang: Gang, name: str) -> None:
+def _gang(partition: Partition, application: Application, gang: Gang, name: Name) -> None:
     """One application's placeholders, its allocations in flight, and the admission of its asks."""
     placeholders = [each for each in application.allocations.values() if each.ask.placeholder]
     kept = list(gang.placeholders.values())
     require(kept == placeholders, partition, "{} lists wrong placeholders", name)
-    same(partition, f"{name} placeholders", gang.usage, [each.amounts for each in kept])
+    same(partition, Name("{} placeholders", name), gang.usage, [each.amounts for each in kept])
     asked = [each for each in application.requests.values() if each.ask.placeholder]
-    pending = sum(each.pending for each in asked)
+    pending = sum([each.pending for each in asked])
     require(gang.pending == pending, partition, "{} awaits wrong placeholders", name)
     require(gang.timer is None or bool(kept), partition, "{} has a timer for nothing", name)
     for identity, real in gang.replacing.items():
@@ -90,11 +95,11 @@ def _gang(partition: Partition, application: Application, gang: Gang, name: str)
     )
     require(right, partition, "{} has the wrong admission", name)
     for group in gang.groups.values():
-        _group(partition, application, gang, group, f"{name} task group {group.name}")
+        _group(partition, application, gang, group, Name("{} task group {}", name, group.name))
 
 
 def _in_flight(
-    partition: Partition, gang: Gang, identity: str, real: Allocation, name: str
+    partition: Partition, gang: Gang, identity: str, real: Allocation, name: Name
 ) -> None:
     """A real allocation in flight has one placeholder being released; only its node lists it."""
     placeholder = gang.placeholders.get(identity)
@@ -112,7 +117,7 @@ def _in_flight(
 
 
 def _group(
-    partition: Partition, application: Application, gang: Gang, group: TaskGroup, name: str
+    partition: Partition, application: Application, gang: Gang, group: TaskGroup, name: Name
 ) -> None:
     """The counters and lists of one task group."""
     mine = [each for each in gang.placeholders.values() if each.ask.task_group == group.name]

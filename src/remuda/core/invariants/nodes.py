@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from remuda.core.invariants.require import require, same
+from remuda.core.invariants.require import Name, require, same
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.partition import Partition
 from remuda.core.model.vectors import Vector, add, equal, positive, subtract, subtract_vector
@@ -33,9 +33,9 @@ def _allocations(partition: Partition) -> None:
     count = 0
     leaving: list[Allocation] = []
     for node in partition.nodes.values():
-        name = f"node {node.node_id}"
+        name = Name("node {}", node.node_id)
         parts = [allocation.amounts for allocation in node.allocations]
-        same(partition, f"{name} allocated", node.allocated, parts)
+        same(partition, Name("{} allocated", name), node.allocated, parts)
         free = Vector()
         add(free, node.total)
         subtract_vector(free, node.occupied)
@@ -66,13 +66,12 @@ def _counts(partition: Partition) -> None:
     for node in partition.nodes.values():
         drained = node.drained_by_rm or node.drained_by_operator
         require(node.schedulable is not drained, partition, "node {} is wrongly used", node.node_id)
-    draining = sum(not node.schedulable for node in partition.nodes.values())
+    draining = sum([not node.schedulable for node in partition.nodes.values()])
     require(draining == partition.pool.draining_nodes, partition, "draining nodes are miscounted")
-    unready = sum(not node.ready() for node in partition.nodes.values())
+    unready = sum([not node.ready() for node in partition.nodes.values()])
     require(unready == partition.pool.unready_nodes, partition, "nodes not ready are miscounted")
-    same(
-        partition, "capacity", partition.pool.capacity, [n.total for n in partition.nodes.values()]
-    )
+    totals = [node.total for node in partition.nodes.values()]
+    same(partition, Name("capacity"), partition.pool.capacity, totals)
     maximum = partition.root.maximum
     limited = (
         maximum is partition.pool.capacity if positive(partition.pool.capacity) else maximum is None
@@ -84,10 +83,10 @@ def _foreign(partition: Partition) -> None:
     """A node's occupied amount is the sum of its foreign allocations, once it had one (CYC-29)."""
     listed: list[str] = []
     for node in partition.nodes.values():
-        name = f"node {node.node_id}"
+        name = Name("node {}", node.node_id)
         parts = [foreign.amounts for foreign in node.foreign.values()]
         if node.itemised:
-            same(partition, f"{name} occupied", node.occupied, parts)
+            same(partition, Name("{} occupied", name), node.occupied, parts)
         require(node.itemised or not parts, partition, "{} does not sum up others' usage", name)
         for identity, foreign in node.foreign.items():
             right = foreign.node is node and partition.pool.foreign.get(identity) is foreign
@@ -104,7 +103,7 @@ def _node_order(partition: Partition) -> None:
     order = partition.pool.node_order
     usable = [node for node in partition.nodes.values() if node.schedulable and not node.held]
     for each in [order, *partition.pool.node_orders.values()]:
-        expected = sorted((each.score(node), node.node_id) for node in usable)
+        expected = sorted([(each.score(node), node.node_id) for node in usable])
         require(each.entries() == expected, partition, "the node order is wrong")
         missed = each.missed()
         require(not missed, partition, "a search would go past nodes with room: {}", missed)

@@ -7,7 +7,7 @@ each of them in the simplest way. It is slow on purpose and changes nothing.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, final
 
 from remuda.base.errors import InvariantViolation
 from remuda.config.schema import WILDCARD
@@ -20,19 +20,21 @@ from remuda.core.invariants.pending import check_class_queues, check_outstanding
 from remuda.core.invariants.preemption import check_preemption
 from remuda.core.invariants.questions import check_questions
 from remuda.core.invariants.quota_changes import check_quota_timers, check_quotas
-from remuda.core.invariants.require import require, same
+from remuda.core.invariants.require import Name, require, same, same_sum
 from remuda.core.invariants.reservations import check_reservations
 from remuda.core.model import states
 from remuda.core.model.applications.application import Application
 from remuda.core.model.cluster import Cluster, ResourceManager
 from remuda.core.model.partition import Partition
-from remuda.core.model.queues.priorities import MIN_PRIORITY, PriorityCount
+from remuda.core.model.queues.priorities import MIN_PRIORITY
 from remuda.core.model.queues.queue import Queue
 from remuda.core.model.queues.trackers import GROUP, USER, TrackerKey
 from remuda.core.model.vectors import (
     Amounts,
     Vector,
+    add,
     add_times,
+    add_vector,
     equal,
     same_limit,
     trimmed,
@@ -106,18 +108,18 @@ def _applications(partition: Partition) -> None:
         found = [each for each in partition.kept.applications.values() if each.state == state]
         require(count == len(found), partition, "{} ended as {}, not {}", len(found), state, count)
     for application in partition.applications.values():
-        name = f"application {application.application_id}"
+        name = Name("application {}", application.application_id)
         allocations = application.allocations.values()
         real = [each.amounts for each in allocations if not each.ask.placeholder]
-        same(partition, f"{name} allocated", application.allocated, real)
+        same(partition, Name("{} allocated", name), application.allocated, real)
         for allocation in allocations:
             held = allocation in allocation.node.allocations
             require(held, partition, "{}: an allocation is not on its node", name)
             node = partition.nodes.get(allocation.node.node_id)
             require(node is allocation.node, partition, "{}: its node is unknown", name)
-        _identities(partition, application)
+        _identities(partition, application, name)
         wanted = Vector()
-        priorities = PriorityCount()
+        priorities: dict[int, int] = {}
         for request in application.requests.values():
             add_times(wanted, request.amounts, request.pending)
             require(request.pending >= 0, partition, "{}: negative pending", name)
@@ -125,22 +127,26 @@ def _applications(partition: Partition) -> None:
             queued = request.group is not None
             require(queued == (request.pending > 0), partition, "{}: ask in no class queue", name)
             if request.pending:
-                priorities.add(request.ask.priority)
+                priority = request.ask.priority
+                priorities[priority] = priorities.get(priority, 0) + 1
         require(equal(application.pending, wanted), partition, "{} pending is wrong", name)
         count = sum([request.pending for request in application.requests.values()])
         require(application.wanted == count, partition, "{} waits for another number", name)
-        right = priorities.counts() == application.priorities.counts()
+        right = priorities == application.priorities.counts()
         require(right, partition, "{}: priorities are miscounted", name)
-        highest = application.priority == priorities.highest
+        highest = application.priority == application.priorities.highest == _highest(priorities)
         require(highest, partition, "{}: its priority is stale", name)
         leaf = application.queue
         placed = leaf.applications.get(application.application_id)
         require(placed is application, partition, "{} is not in its queue", name)
 
 
-def _identities(partition: Partition, application: Application) -> None:
+def _highest(priorities: dict[int, int]) -> int:
+    return max(priorities) if priorities else MIN_PRIORITY
+
+
+def _identities(partition: Partition, application: Application, name: Name) -> None:
     """Every live allocation is listed once under its key, with its ask or else as detached."""
-    name = f"application {application.application_id}"
     listed: list[str] = []
     for key, request in application.requests.items():
         own = request.allocation_ids()
@@ -164,47 +170,71 @@ def _amounts(application: Application) -> list[Amounts]:
 
 def _queues(partition: Partition) -> None:
     """Usage, pending and running counts of queues are the sums of the applications below."""
-    for queue in partition.queues(partition.root):
-        name = f"queue {queue.path}"
-        below = _applications_below(queue)
-        parts = [amounts for application in below for amounts in _amounts(application)]
-        same(partition, f"{name} allocated", queue.allocated, parts)
-        wanted = Vector()
-        for application in below:
-            for request in application.requests.values():
-                add_times(wanted, request.amounts, request.pending)
-        require(equal(queue.pending, wanted), partition, "{} pending is wrong", name)
-        running = [a for a in below if a.state in (states.STARTING, states.RUNNING)]
-        require(queue.running == len(running), partition, "{} running is wrong", name)
-        live = sum(len(each.allocations) for each in queue.applications.values())
-        counted = queue.counts.allocated - queue.counts.released
-        require(
-            counted == live, partition, "{}: came minus went is {}, not {}", name, counted, live
-        )
-        priorities = PriorityCount()
-        for shown in _priorities_below(queue):
-            if shown != MIN_PRIORITY:
-                priorities.add(shown)
-        right = priorities.counts() == queue.priorities.counts()
-        require(right, partition, "{}: priorities are miscounted", name)
-        right = queue.priority == priorities.highest
-        right = right and (queue.parent is None or queue.shown_priority == shown_priority(queue))
-        require(right, partition, "{} shows a wrong priority", name)
+    _below(partition, partition.root)
 
 
-def _applications_below(queue: Queue) -> list[Application]:
-    below = [each for child in queue.children.values() for each in _applications_below(child)]
-    return [*queue.applications.values(), *below]
+@final
+class _Sums:
+    """What the applications of a queue and below have together, added up anew."""
+
+    __slots__ = ("allocated", "running", "wanted")
+
+    def __init__(self) -> None:
+        self.allocated = Vector()
+        self.wanted = Vector()
+        self.running: int = 0
 
 
-def _priorities_below(queue: Queue) -> list[int]:
-    own = [each.priorities.highest for each in queue.applications.values()]
-    return [*own, *[child.shown_priority for child in queue.children.values()]]
+def _below(partition: Partition, queue: Queue) -> _Sums:
+    """Check a queue and all below it; return their sums. Each application is added up once."""
+    sums = _Sums()
+    live = 0
+    for application in queue.applications.values():
+        for allocation in application.allocations.values():
+            add(sums.allocated, allocation.amounts)
+            live += 1
+        for request in application.requests.values():
+            add_times(sums.wanted, request.amounts, request.pending)
+        if application.state in (states.STARTING, states.RUNNING):
+            sums.running += 1
+    for child in queue.children.values():
+        below = _below(partition, child)
+        add_vector(sums.allocated, below.allocated)
+        add_vector(sums.wanted, below.wanted)
+        sums.running += below.running
+    name = Name("queue {}", queue.path)
+    same_sum(partition, Name("{} allocated", name), queue.allocated, sums.allocated)
+    require(equal(queue.pending, sums.wanted), partition, "{} pending is wrong", name)
+    require(queue.running == sums.running, partition, "{} running is wrong", name)
+    counted = queue.counts.allocated - queue.counts.released
+    require(counted == live, partition, "{}: came minus went is {}, not {}", name, counted, live)
+    _queue_priority(partition, queue, name)
+    return sums
+
+
+def _queue_priority(partition: Partition, queue: Queue, name: Name) -> None:
+    """A queue counts the priorities that its applications and children show."""
+    priorities: dict[int, int] = {}
+    shown = [each.priorities.highest for each in queue.applications.values()]
+    shown += [child.shown_priority for child in queue.children.values()]
+    for priority in shown:
+        if priority != MIN_PRIORITY:
+            priorities[priority] = priorities.get(priority, 0) + 1
+    right = priorities == queue.priorities.counts()
+    require(right, partition, "{}: priorities are miscounted", name)
+    right = queue.priority == queue.priorities.highest == _highest(priorities)
+    right = right and (queue.parent is None or queue.shown_priority == shown_priority(queue))
+    require(right, partition, "{} shows a wrong priority", name)
 
 
 def _child_orders(partition: Partition) -> None:
     """Every parent orders exactly its children with pending, by their current numbers."""
     for parent in partition.queues(partition.root):
+        if not parent.children:
+            order = parent.child_order
+            right = not order.names() and not order.misplaced()
+            require(right, partition, "{} orders children that it has not", parent.path)
+            continue
         served = [each for each in parent.children.values() if each.state != states.STOPPED]
         expected = [child.name for child in served if trimmed(child.pending)]
         listed = parent.child_order.names()
@@ -262,7 +292,7 @@ def _trackers(partition: Partition) -> None:
     used: dict[TrackerKey, list[Application]] = {}
     limit_sets: dict[int, int] = {}
     for application in partition.applications.values():
-        name = f"application {application.application_id}"
+        name = Name("application {}", application.application_id)
         counted = application.counted and not application.idle()
         require(application.counted == counted, partition, "{} counts and is idle", name)
         right = application.counted or not application.allocations
@@ -281,7 +311,7 @@ def _trackers(partition: Partition) -> None:
     require(kept == sorted(used), partition, "trackers are {}, not {}", kept, sorted(used))
     for key, tracker in partition.trackers.items():
         parts = [amounts for application in used[key] for amounts in _amounts(application)]
-        same(partition, f"tracker {key} allocated", tracker.allocated, parts)
+        same(partition, Name("tracker {} allocated", key), tracker.allocated, parts)
         running = len([each for each in used[key] if each.counted])
         require(tracker.running == running, partition, "tracker {} counts {}", key, tracker.running)
     for limit_set in partition.limit_sets.values():

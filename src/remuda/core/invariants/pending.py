@@ -7,12 +7,19 @@ holds (part of ``check``).
 from __future__ import annotations
 
 from remuda.core.invariants.questions import check_listed
-from remuda.core.invariants.require import require
+from remuda.core.invariants.require import Name, require
 from remuda.core.messages import gates
 from remuda.core.model import states
 from remuda.core.model.asks.ask_class import NODE_READY
 from remuda.core.model.asks.blocked import CLOSED_GROUP, Blocked
-from remuda.core.model.asks.class_queue import CLOSED, ClassQueue, LimitGroup
+from remuda.core.model.asks.class_queue import (
+    CLOSED,
+    ClassQueue,
+    Group,
+    LimitGroup,
+    LimitGroupKey,
+)
+from remuda.core.model.asks.request import Request
 from remuda.core.model.nodes.node import Node
 from remuda.core.model.partition import Partition
 from remuda.core.model.queues.bound import Bound
@@ -30,47 +37,9 @@ def check_class_queues(partition: Partition) -> None:
     groups: dict[int, int] = {}
     for leaf in partition.queues(partition.root):
         for number, class_queue in leaf.class_queues.items():
-            name = f"class queue {class_queue.ask_class.key} of {leaf.path}"
-            held = sum(len(limit_group.groups) for limit_group in class_queue.limit_groups.values())
+            held = _class_queue(partition, class_queue)
             groups[number] = groups.get(number, 0) + held
-            keys = {
-                limit_group.key(): limit_group for limit_group in class_queue.limit_groups.values()
-            }
-            require(
-                class_queue.limit_group_keys == keys,
-                partition,
-                "{} has wrong keys of limit groups",
-                name,
-            )
-            fresh = sorted(
-                n for n, limit_group in class_queue.limit_groups.items() if limit_group.unseen
-            )
-            require(
-                sorted(class_queue.fresh) == fresh,
-                partition,
-                "{} lists wrong new ones",
-                name,
-            )
-            _class_queue(partition, class_queue, name)
-            for limit_group in class_queue.limit_groups.values():
-                _limit_group(partition, limit_group, f"limit group {limit_group.key()} of {name}")
-        ready = sorted(
-            n for n, each in leaf.class_queues.items() if each.order.keys and each.blocked is None
-        )
-        listed = sorted([*leaf.ready.keys, *leaf.urgent.keys])
-        require(listed == ready, partition, "ready class queues of {}", leaf.path)
-        urgent = [number for number in ready if leaf.class_queues[number].ask_class.urgent]
-        require(
-            sorted(leaf.urgent.keys) == urgent, partition, "urgent class queues of {}", leaf.path
-        )
-        in_pass = leaf.path in partition.waiting.urgent
-        stopped = any(each.state == states.STOPPED for each in leaf.path_up)
-        require(
-            in_pass == (bool(urgent) and not stopped),
-            partition,
-            "{} has a wrong urgent flag",
-            leaf.path,
-        )
+        _ready(partition, leaf)
     for ask_class in partition.waiting.ask_classes.values():
         held = groups.get(ask_class.number, 0)
         require(
@@ -81,7 +50,7 @@ def check_class_queues(partition: Partition) -> None:
         partition,
         "a class queue without ask class",
     )
-    waiting = sorted(s.number for s in partition.waiting.ask_classes.values() if s.waiting)
+    waiting = sorted([s.number for s in partition.waiting.ask_classes.values() if s.waiting])
     require(
         sorted(partition.waiting.waiting_classes.ask_classes) == waiting,
         partition,
@@ -89,11 +58,53 @@ def check_class_queues(partition: Partition) -> None:
     )
 
 
-def _class_queue(partition: Partition, class_queue: ClassQueue, name: str) -> None:
+def _ready(partition: Partition, leaf: Queue) -> None:
+    """A leaf lists the class queues that may be tried, and is in the urgent pass with such ones."""
+    ready: list[int] = []
+    urgent: list[int] = []
+    for number, each in leaf.class_queues.items():
+        if each.order.keys and each.blocked is None:
+            ready.append(number)
+            if each.ask_class.urgent:
+                urgent.append(number)
+    listed = sorted([*leaf.ready.keys, *leaf.urgent.keys])
+    require(listed == sorted(ready), partition, "ready class queues of {}", leaf.path)
+    right = sorted(leaf.urgent.keys) == sorted(urgent)
+    require(right, partition, "urgent class queues of {}", leaf.path)
+    in_pass = leaf.path in partition.waiting.urgent
+    if in_pass or urgent:
+        stopped = any(each.state == states.STOPPED for each in leaf.path_up)
+        right = in_pass == (len(urgent) > 0 and not stopped)
+        require(right, partition, "{} has a wrong urgent flag", leaf.path)
+
+
+def _class_queue(partition: Partition, class_queue: ClassQueue) -> int:
+    """A class queue has each limit group under its key; return how many groups these have."""
+    name = Name("class queue {} of {}", class_queue.ask_class.key, class_queue.leaf.path)
+    limit_groups = class_queue.limit_groups
+    held = 0
+    keys: dict[LimitGroupKey, LimitGroup] = {}
+    fresh: list[int] = []
+    active: list[int] = []
+    for number, limit_group in limit_groups.items():
+        held += len(limit_group.groups)
+        keys[limit_group.key()] = limit_group
+        if limit_group.unseen:
+            fresh.append(number)
+        if not limit_group.waits():
+            active.append(number)
+    right = class_queue.limit_group_keys == keys
+    require(right, partition, "{} has wrong keys of limit groups", name)
+    right = sorted(class_queue.fresh) == sorted(fresh)
+    require(right, partition, "{} lists wrong new ones", name)
+    _order(partition, class_queue, sorted(active), name)
+    for key, limit_group in keys.items():
+        _limit_group(partition, limit_group, Name("limit group {} of {}", key, name))
+    return held
+
+
+def _order(partition: Partition, class_queue: ClassQueue, active: list[int], name: Name) -> None:
     """A class queue is sorted by its first limit group, or is blocked for a true reason."""
-    active = sorted(
-        n for n, limit_group in class_queue.limit_groups.items() if not limit_group.waits()
-    )
     require(
         sorted(class_queue.order.keys) == active, partition, "{} orders wrong limit groups", name
     )
@@ -131,15 +142,14 @@ def _class_queue(partition: Partition, class_queue: ClassQueue, name: str) -> No
 
 def _first_key(class_queue: ClassQueue) -> SortKey:
     """Work out anew the part of a ready class queue's sort key that is ever compared."""
-    limit_group = min(
-        [class_queue.limit_groups[number] for number in class_queue.order.keys], key=_sort_key
-    )
+    served = [class_queue.limit_groups[number] for number in class_queue.order.keys]
+    limit_group = served[0] if len(served) == 1 else min(served, key=_sort_key)
     groups = [*limit_group.groups.values()]
-    group = min(groups, key=lambda each: each.application.sort_key)
+    group = groups[0] if len(groups) == 1 else min(groups, key=_application_key)
     sort_key = group.application.sort_key
     if len(group.application.request_groups) == 1:
         return sort_key
-    first = min(request.sort_key for request in group.order.asks())
+    first = min([request.sort_key for request in group.order.asks()])
     node_ready = (
         (class_queue.ask_class.stage != NODE_READY,) if class_queue.ask_class.urgent else ()
     )
@@ -150,15 +160,30 @@ def _sort_key(limit_group: LimitGroup) -> SortKey:
     return limit_group.sort_key()
 
 
-def _limit_group(partition: Partition, limit_group: LimitGroup, name: str) -> None:
+def _application_key(group: Group) -> SortKey:
+    return group.application.sort_key
+
+
+def _earliest(asks: list[Request]) -> Request:
+    """Return the ask with the smallest sort key."""
+    first = asks[0]
+    for request in asks:
+        if request.sort_key < first.sort_key:
+            first = request
+    return first
+
+
+def _limit_group(partition: Partition, limit_group: LimitGroup, name: Name) -> None:
     """A limit group has the right groups, in order, and is blocked for a true reason only."""
     leaf = limit_group.class_queue.leaf
+    unseen = limit_group.fresh()
     for number, group in limit_group.groups.items():
         application = group.application
         right = application_key(leaf, application)
         require(application.sort_key == right, partition, "{}: a stale application key", name)
-        first = min(group.order.asks(), key=lambda each: each.sort_key)
-        require(group.first() is first, partition, "{} orders asks wrongly", name)
+        asks = group.order.asks()
+        right_first = len(asks) > 0 and group.first() is _earliest(asks)
+        require(right_first, partition, "{} orders asks wrongly", name)
         belongs = (
             group.limit_group is limit_group and application.limit_set is limit_group.limit_set
         )
@@ -167,10 +192,9 @@ def _limit_group(partition: Partition, limit_group: LimitGroup, name: str) -> No
         paused = application.backoff_until_ns > 0 and CLOSED in (admission, limit_group.admission)
         admitted = limit_group.admission == admission or paused
         require(admitted, partition, "{} has the wrong admission, not {}", name, admission)
-        asks = group.order.asks()
         require(group.order.count == len(asks), partition, "{} counts asks wrongly", name)
         fresh = [each.number for each in asks if not each.looked]
-        listed = [each.number for each in limit_group.fresh() if each.group is group]
+        listed = [each.number for each in unseen if each.group is group]
         require(listed == sorted(fresh), partition, "{} forgot asks to look at", name)
         require(application.seen or bool(fresh), partition, "{} forgot an application", name)
         placed = limit_group.order.keys.get(number) == right
@@ -188,7 +212,7 @@ def _limit_group(partition: Partition, limit_group: LimitGroup, name: str) -> No
 
 
 def _blocked_group(
-    partition: Partition, limit_group: LimitGroup, blocked: Blocked, bound: Bound, name: str
+    partition: Partition, limit_group: LimitGroup, blocked: Blocked, bound: Bound, name: Name
 ) -> None:
     """A blocked limit group is listed in order, and the first of a list waits for a true reason."""
     known = blocked.reason in (gates.USER_QUOTA, gates.MAX_APPLICATIONS)
@@ -234,11 +258,10 @@ def _has_room(node: Node, class_queue: ClassQueue) -> bool:
     if not required and node.held:
         return False
     free = node.available.amounts
-    wanted = [
-        (index, amount) for index, amount in class_queue.ask_class.amounts.pairs if amount > 0
-    ]
-    fit = all(index < len(free) and free[index] >= amount for index, amount in wanted)
-    return fit and (node.schedulable or required != "")
+    for index, amount in class_queue.ask_class.amounts.pairs:
+        if amount > 0 and (index >= len(free) or free[index] < amount):
+            return False
+    return node.schedulable or required != ""
 
 
 def check_outstanding(partition: Partition) -> None:

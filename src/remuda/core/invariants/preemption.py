@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from remuda.core.invariants.require import require, same
+from remuda.core.invariants.require import Name, require, same
 from remuda.core.messages.commands import PREEMPTED_BY_SCHEDULER
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.applications.application import Application
@@ -32,12 +32,13 @@ def check_preemption(partition: Partition) -> None:
         _victims(partition, application, victims)
         _promises(partition, application, promises)
     for queue in partition.queues(partition.root):
-        same(partition, f"{queue.path} preempting", queue.preempting, victims.get(queue.path, []))
-        held = queue.promised or Vector()
-        same(partition, f"{queue.path} promised", held, promises.get(queue.path, []))
+        path = queue.path
+        going = victims.get(path, [])
+        same(partition, Name("{} preempting", path), queue.preempting, going)
+        _promised(partition, Name("queue {}", path), queue.promised, promises.get(path, []))
     for key, tracker in partition.trackers.items():
-        held = tracker.promised or Vector()
-        same(partition, f"{key} promised", held, promises.get(str(key), []))
+        due = promises.get(str(key), []) if promises else []
+        _promised(partition, Name("tracker {}", key), tracker.promised, due)
     if partition.preempting.candidates is not None:
         _index(partition, partition.preempting.candidates)
 
@@ -59,12 +60,22 @@ def _promises(partition: Partition, application: Application, promises: _Parts) 
         _live_preemption(partition, request)
         if request.preemption is not None and request.preemption.promised:
             promised.append(request.preemption.amounts)
-    name = f"application {application.application_id} promised"
-    same(partition, name, application.promised or Vector(), promised)
+    name = Name("application {}", application.application_id)
+    _promised(partition, name, application.promised, promised)
+    if not promised:
+        return
     for queue in application.queue.path_up:
         promises.setdefault(queue.path, []).extend(promised)
     for tracker in application.limit_set.trackers if application.limit_set else ():
         promises.setdefault(str(tracker.key), []).extend(promised)
+
+
+def _promised(
+    partition: Partition, name: Name, kept: Vector | None, promised: list[Amounts]
+) -> None:
+    """The room that is promised somewhere is the sum of what was promised there."""
+    if kept is not None or promised:
+        same(partition, Name("{} promised", name), kept or Vector(), promised)
 
 
 def _victim(partition: Partition, allocation: Allocation) -> None:
@@ -97,7 +108,7 @@ def _live_preemption(partition: Partition, request: Request) -> None:
 def _indexed(partition: Partition, allocation: Allocation) -> None:
     """The index has exactly the allocations that may be victims. Rules: PRE-13."""
     wanted = partition.preempting.candidates is not None and is_candidate(allocation)
-    name = f"allocation {allocation.allocation_id}"
+    name = Name("allocation {}", allocation.allocation_id)
     right = (allocation.kind is not None) == wanted
     require(right, partition, "{}: is wrongly listed as a candidate, or is missing", name)
 

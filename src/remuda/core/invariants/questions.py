@@ -5,7 +5,7 @@ Rules: EXT-14, EXT-17.
 
 from __future__ import annotations
 
-from remuda.core.invariants.require import require
+from remuda.core.invariants.require import Name, require
 from remuda.core.messages.gates import AWAITING_PREDICATES, POSTPONED
 from remuda.core.model.asks.class_queue import ClassQueue
 from remuda.core.model.partition import Partition
@@ -63,7 +63,7 @@ def check_questions(partition: Partition) -> None:
             )
 
 
-def check_listed(partition: Partition, class_queue: ClassQueue, name: str) -> None:
+def check_listed(partition: Partition, class_queue: ClassQueue, name: Name) -> None:
     """A class queue that waits for its RM is in the list of its reason, and in no other.
 
     Rules: EXT-14, EXT-17.

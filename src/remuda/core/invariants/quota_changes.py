@@ -41,6 +41,8 @@ def check_quota_timers(cluster: Cluster) -> None:
     """A timer is set wherever queues are due for enforcement. Rules: PRE-65, RM-15."""
     for partition in cluster.partitions():
         tick_ns = partition.preempting.quotas.tick_ns
+        if tick_ns == 0:
+            continue
         frozen = cluster.deadlines.frozen.get(partition.rm_id)
         if frozen is None:
             timers = [each for each in cluster.deadlines.running() if each.at_ns == tick_ns]
@@ -48,7 +50,7 @@ def check_quota_timers(cluster: Cluster) -> None:
             timers = [each for _, _, each in frozen]
         own = [each for each in timers if each.partition is partition]
         is_set = any(each.what == deadlines.QUOTA for each in own)
-        require(is_set or tick_ns == 0, partition, "no timer is set for queues that are due")
+        require(is_set, partition, "no timer is set for queues that are due")
 
 
 def _runs(partition: Partition, queues: list[Queue]) -> None:
@@ -57,6 +59,8 @@ def _runs(partition: Partition, queues: list[Queue]) -> None:
     require(not quotas.ended, partition, "a run is over and did not end")
     on = {queue.quota_run.number: queue for queue in queues if queue.quota_run is not None}
     require(on == quotas.running, partition, "a run is not listed, or is not on")
+    if not on:
+        return
     victims = [each for each in _allocations(partition.root) if each.preemption is not None]
     for number, queue in on.items():
         run = queue.quota_run

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from remuda.config.queue_properties import STATEAWARE
-from remuda.core.invariants.require import require
+from remuda.core.invariants.require import Name, require
 from remuda.core.model import states
 from remuda.core.model.applications.application import Application
 from remuda.core.model.partition import Partition
@@ -27,15 +27,17 @@ def check_reservations(partition: Partition) -> None:
         known = all(number in partition.reserving.reservations for number in node.reservations)
         require(known, partition, "node {} has a lost reservation", node.node_id)
     require(partition.pool.closed_nodes == closed, partition, "closed nodes are miscounted")
+    early = _starters(partition)
     for queue in partition.queues(partition.root):
-        _starters(partition, queue)
+        right = queue.counted_early == early.get(queue.path, 0)
+        require(right, partition, "{} miscounts applications early", queue.path)
         _turns(partition, queue)
 
 
 def _reservation(partition: Partition, reservation: Reservation) -> None:
     number, node, request = reservation.number, reservation.node, reservation.request
     application = request.application
-    name = f"reservation of {request.ask.allocation_key} on {node.node_id}"
+    name = Name("reservation of {} on {}", request.ask.allocation_key, node.node_id)
     reservation_class = reservation.reservation_class
     listed = (
         partition.nodes.get(node.node_id) is node
@@ -77,15 +79,13 @@ def _reservation(partition: Partition, reservation: Reservation) -> None:
     )
 
 
-def _starters(partition: Partition, queue: Queue) -> None:
+def _starters(partition: Partition) -> dict[str, int]:
     """Applications in Accepted with a reservation or a placeholder count at their queues.
 
-    Rules: QUE-24, APP-19.
+    Returns how many it are, by path of a queue. Rules: QUE-24, APP-19.
     """
-    count = 0
+    early: dict[str, int] = {}
     for application in partition.applications.values():
-        if queue not in application.queue.path_up:
-            continue
         placeholders = [a for a in application.allocations.values() if a.ask.placeholder]
         holds = len(application.reservations) > 0 or len(placeholders) > 0
         right = application.state == states.ACCEPTED and holds
@@ -95,8 +95,9 @@ def _starters(partition: Partition, queue: Queue) -> None:
             "{}: counted early",
             application.application_id,
         )
-        count += right
-    require(queue.counted_early == count, partition, "{} miscounts applications early", queue.path)
+        for queue in application.queue.path_up if right else ():
+            early[queue.path] = early.get(queue.path, 0) + 1
+    return early
 
 
 def _turns(partition: Partition, queue: Queue) -> None:

@@ -134,12 +134,14 @@ class Partition:
 
     def queues(self, top: Queue) -> list[Queue]:
         """Return a queue and all queues below it, depth first, parents before children."""
-        if not top.children:
-            return [top]
-        found: list[Queue] = []
-        ahead = [top]
-        while ahead:
-            queue = ahead.pop()
-            found.append(queue)
-            ahead.extend(reversed(list(queue.children.values())))
+        found = [top]
+        _list_below(top, found)
         return found
+
+
+def _list_below(top: Queue, found: list[Queue]) -> None:
+    """Add all queues below one to a list; most have none. Names have at most 48 levels."""
+    for queue in top.children.values():
+        found.append(queue)
+        if queue.children:
+            _list_below(queue, found)

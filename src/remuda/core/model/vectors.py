@@ -330,7 +330,7 @@ def copy(vector: Vector) -> Vector:
 
 def equal(left: Vector, right: Vector) -> bool:
     """Whether two vectors hold equal amounts, a missing type being 0. Rules: RES-35."""
-    return trimmed(left) == trimmed(right)
+    return left.amounts == right.amounts or trimmed(left) == trimmed(right)
 
 
 def trimmed(vector: Vector) -> tuple[int, ...]:

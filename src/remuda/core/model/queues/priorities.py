@@ -64,9 +64,10 @@ class PriorityCount:
             self.highest = MIN_PRIORITY
 
     def counts(self) -> dict[int, int]:
-        """Return priority -> count, sorted, for checks."""
-        highest = {self.highest: self._most} if self._most else {}
-        return dict(sorted({**self._counts, **highest}.items()))
+        """Return priority -> count, for checks."""
+        if not self._most:
+            return self._counts.copy()
+        return {**self._counts, self.highest: self._most}
 
     def _put(self, priority: int, more: int) -> None:
         """Count some at a priority that is not the highest."""
