@@ -160,10 +160,7 @@ class Bounds:
         found = self.apps.get(name)
         if found is None:
             rm_id, home, application_id = name
-            rows = self.scheduler.view(ApplicationQuery(home, application_id, rm_id=rm_id))
-            assert isinstance(rows, Rows), f"{name} is not there"
-            (view,) = rows
-            assert isinstance(view, ApplicationView)
+            view = application(self.scheduler, rm_id, home, application_id)
             gang = self.gangs.get((rm_id, application_id), {})
             found = AppSeen(view.queue, view.user, gang)
             self.apps[name] = found
@@ -310,6 +307,15 @@ class Decision:
             if most is not None:
                 text = f"{self.what}: {whose} would use {used[name]} {name} of {most} ({law})"
                 assert used[name] <= most, text
+
+
+def application(scheduler: Scheduler, rm_id: str, home: str, name: str) -> ApplicationView:
+    """A live application of a partition."""
+    rows = scheduler.view(ApplicationQuery(home, name, rm_id=rm_id))
+    assert isinstance(rows, Rows), f"{name} is not there"
+    (view,) = rows
+    assert isinstance(view, ApplicationView)
+    return view
 
 
 def limit_of(queue: QueueConfig, user: str) -> LimitConfig | None:

@@ -13,9 +13,10 @@ from remuda.core.messages.tags import REQUIRED_NODE
 from remuda.core.model.partition import Partition
 from remuda.core.model.preemption.live import WAITING
 from remuda.core.scheduler import Scheduler
+from tests.simulation.faults.bounds import application
 from tests.simulation.faults.shim import Shim
 from tests.simulation.faults.taste import picky
-from tests.simulation.faults.witness import applications, node_views
+from tests.simulation.faults.witness import node_views
 
 # Applications in these states have passed all gates for starting (QUE-22, QUE-41).
 STARTED = ("Starting", "Running")
@@ -25,13 +26,15 @@ def check_no_room(scheduler: Scheduler, shim: Shim, home: str) -> None:
     """Raise if an ask of an application at work waits beside a node that would take it."""
     partition = scheduler._cluster.partition(shim.rm_id, home)
     assert partition is not None
-    if _is_promised(partition) or not _wanting(partition):
+    wanting = [] if _is_promised(partition) else _wanting(partition)
+    if not wanting:
         return
     root = scheduler.view(q.QueuesQuery(home, shim.rm_id))
     assert isinstance(root, q.QueueView)
     nodes = node_views(scheduler, shim.rm_id, home)
     limits = _Limits(scheduler, shim.rm_id, home)
-    for app in applications(scheduler, shim.rm_id, home):
+    for name in wanting:
+        app = application(scheduler, shim.rm_id, home, name)
         room = _headroom(root, app.queue)
         kept = {each.task_group for each in app.allocations if each.placeholder}
         awaited = {each.task_group for each in app.requests if each.placeholder}
@@ -51,10 +54,10 @@ def check_no_room(scheduler: Scheduler, shim: Shim, home: str) -> None:
                 )
 
 
-def _wanting(partition: Partition) -> bool:
-    """Whether an application at work wants something; most often none does."""
+def _wanting(partition: Partition) -> list[str]:
+    """The applications at work that want something; most often there are none."""
     apps = partition.applications.values()
-    return any(app.waiting_asks and app.state in STARTED for app in apps)
+    return [app.application_id for app in apps if app.waiting_asks and app.state in STARTED]
 
 
 def _is_promised(partition: Partition) -> bool:

@@ -115,6 +115,7 @@ def _node_order(partition: Partition) -> None:
         for size, _ in each.sizes.values():
             whole = each.largest.holds(size)
             require(whole, partition, "a node order knows no capacity so large")
+            pairs = dict(size.pairs)
             for index, amount in each.smallest.amounts.items():
-                least = dict(size.pairs).get(index, 0)
+                least = pairs.get(index, 0)
                 require(amount <= least, partition, "a node order knows no capacity so small")

@@ -60,6 +60,11 @@ def check_class_queues(partition: Partition) -> None:
 
 def _ready(partition: Partition, leaf: Queue) -> None:
     """A leaf lists the class queues that may be tried, and is in the urgent pass with such ones."""
+    in_pass = leaf.path in partition.waiting.urgent
+    if not leaf.class_queues:
+        right = not in_pass and not leaf.ready.keys and not leaf.urgent.keys
+        require(right, partition, "{} lists class queues that it has not", leaf.path)
+        return
     ready: list[int] = []
     urgent: list[int] = []
     for number, each in leaf.class_queues.items():
@@ -71,7 +76,6 @@ def _ready(partition: Partition, leaf: Queue) -> None:
     require(listed == sorted(ready), partition, "ready class queues of {}", leaf.path)
     right = sorted(leaf.urgent.keys) == sorted(urgent)
     require(right, partition, "urgent class queues of {}", leaf.path)
-    in_pass = leaf.path in partition.waiting.urgent
     if in_pass or urgent:
         stopped = any(each.state == states.STOPPED for each in leaf.path_up)
         right = in_pass == (len(urgent) > 0 and not stopped)
