@@ -44,6 +44,9 @@ TEXTS_LENGTH_LIMIT: Final = 1_048_576
 # The shortest element on the wire: one byte of tag, one byte of length.
 _ELEMENT_BYTES_MIN: Final = 2
 
+# The shortest element that can have too many entries of maps.
+_LONG_ELEMENT_BYTES: Final = ELEMENT_ENTRIES_LIMIT * _ELEMENT_BYTES_MIN
+
 # The shortest entry of a map with a name of two bytes; shorter names soon repeat each other,
 # and what repeats takes no room.
 _ENTRY_BYTES_MIN: Final = 6
@@ -60,11 +63,25 @@ class MessageTooLargeError(ProtocolError):
     """
 
 
+class Elements(NamedTuple):
+    """Where elements are in a message, by field.
+
+    ``maps``: the maps of the elements in a field; ``within``: the elements inside of what it has.
+    """
+
+    maps: Fields
+    within: Mapping[int, Elements] = {}
+
+
 class Countable(NamedTuple):
-    """The fields that are counted in messages of one type: elements; elements and map entries."""
+    """The fields that are counted in messages of one type: elements; elements and map entries.
+
+    ``single``: where the elements are that may not have too many entries, each for itself.
+    """
 
     elements: Fields
     entries: Fields
+    single: Elements = Elements({})
 
 
 _RESOURCE: Final[Fields] = {1: {}}
@@ -76,25 +93,27 @@ _APPLICATION: Final[Fields] = {4: {2: {}}, 5: {}, 7: _RESOURCE}
 _RELEASES: Final[Fields] = {1: {}, 2: {}}
 
 ALLOCATION_REQUEST: Final = Countable(
-    elements={1: {}, 4: {}, 2: _RELEASES}, entries={1: _ASK, 4: _ALLOCATION, 2: _RELEASES}
+    elements={1: {}, 4: {}, 2: _RELEASES},
+    entries={1: _ASK, 4: _ALLOCATION, 2: _RELEASES},
+    single=Elements({1: _ASK, 4: _ALLOCATION}),
 )
 APPLICATION_REQUEST: Final = Countable(
-    elements={1: {4: {2: {}}}, 2: {}}, entries={1: _APPLICATION, 2: {}}
+    elements={1: {4: {2: {}}}, 2: {}},
+    entries={1: _APPLICATION, 2: {}},
+    single=Elements({1: _APPLICATION}),
 )
-NODE_REQUEST: Final = Countable(elements={1: {6: {}}}, entries={1: _NODE})
+# Existing allocations of a node are elements of their own.
+NODE_REQUEST: Final = Countable(
+    elements={1: {6: {}}},
+    entries={1: _NODE},
+    single=Elements({1: _NODE_MAPS}, {1: Elements({6: _ALLOCATION})}),
+)
 REGISTRATION: Final = Countable(elements={}, entries={4: {}, 6: {}})
 CONFIGURATION_UPDATE: Final = Countable(elements={}, entries={5: {}})
 DOCUMENT: Final = Countable(elements={}, entries={3: {}})
 NEW_DOCUMENT: Final = Countable(elements={}, entries={1: DOCUMENT.entries})
 SAMPLE_FILTER: Final = Countable(elements={1: {}}, entries={2: {}})
 FLAT: Final = Countable(elements={}, entries={})
-
-# The maps of one element, by the field of its list.
-ALLOCATION_MAPS: Final[Fields] = {1: _ASK, 4: _ALLOCATION}
-APPLICATION_MAPS: Final[Fields] = {1: _APPLICATION}
-NODE_MAPS: Final[Fields] = {1: _NODE_MAPS}
-# Existing allocations of a node are elements of their own.
-NODE_ALLOCATION_MAPS: Final[Fields] = {6: _ALLOCATION}
 
 _TAG_LIMIT: Final = 2**32 - 1
 
@@ -117,8 +136,9 @@ def refuse_too_many(
 ) -> None:
     """Refuse a message with more elements or entries than allowed, wherever they are nested.
 
-    ``entries_limit`` is for elements, resources and entries of maps together. Unknown fields are
-    not counted, but all fields together are bounded (FIELDS_LIMIT).
+    No element may have more than ELEMENT_ENTRIES_LIMIT entries. ``entries_limit`` is for elements,
+    resources and entries of maps together. Unknown fields are not counted, but all fields together
+    are bounded (FIELDS_LIMIT).
 
     Raises: MessageTooLargeError; ProtocolError if the bytes are no protobuf message.
     """
@@ -126,28 +146,62 @@ def refuse_too_many(
         _refuse_beyond(data, countable.elements, limit, "elements")
     if len(data) >= entries_limit * _ENTRY_BYTES_MIN:
         _refuse_beyond(data, countable.entries, entries_limit, "elements and entries of maps")
+    if len(data) >= _LONG_ELEMENT_BYTES:
+        try:
+            _refuse_long_elements(memoryview(data), countable.single)
+        except IndexError:
+            raise _cut_short() from None
 
 
-def refuse_long_element(data: memoryview, maps: Fields) -> None:
-    """Refuse an element with far more entries of maps than any may have.
+def _refuse_long_elements(data: memoryview, elements: Elements) -> None:
+    """Refuse a message for one element with far more entries of maps than any may have.
 
-    Raises: MessageTooLargeError; ProtocolError, IndexError if the bytes are no protobuf message.
+    Only long elements are looked into. The fields of the message were counted before.
     """
-    left, _ = _count(data, maps, ELEMENT_ENTRIES_LIMIT, FIELDS_LIMIT)
-    if left < 0:
-        text = f"an element has more than {ELEMENT_ENTRIES_LIMIT} entries of maps"
-        raise MessageTooLargeError(f"{text}; the message is refused")
+    position, end = 0, len(data)
+    while position < end:
+        tag, position = varint(data, position)
+        wire_type = tag & 7
+        if wire_type == VARINT:
+            _, position = varint(data, position)
+        elif wire_type in (FIXED64, FIXED32):
+            position += 8 if wire_type == FIXED64 else 4
+        elif wire_type == LENGTH:
+            size, position = varint(data, position)
+            if size >= _LONG_ELEMENT_BYTES:
+                _refuse_long_element(data[position : position + size], tag >> 3, elements)
+            position += size
+        else:
+            raise ProtocolError(f"the message has a field of unknown wire type {wire_type}")
+
+
+def _refuse_long_element(data: memoryview, field: int, elements: Elements) -> None:
+    """Refuse one element, or one of those inside of it; it may be no element."""
+    maps, within = elements.maps.get(field), elements.within.get(field)
+    if maps is not None:
+        left, fields = _count(data, maps, ELEMENT_ENTRIES_LIMIT, FIELDS_LIMIT)
+        if fields < 0:
+            raise MessageTooLargeError(f"an element has more than {FIELDS_LIMIT} fields")
+        if left < 0:
+            text = f"an element has more than {ELEMENT_ENTRIES_LIMIT} entries of maps"
+            raise MessageTooLargeError(f"{text}; the message is refused")
+    if within is not None:
+        _refuse_long_elements(data, within)
 
 
 def _refuse_beyond(data: bytes, countable: Fields, limit: int, what: str) -> None:
     try:
         left, fields = _count(memoryview(data), countable, limit, FIELDS_LIMIT)
     except IndexError:
-        raise ProtocolError("the message ends in the middle of a field") from None
+        raise _cut_short() from None
     if fields < 0:
         raise MessageTooLargeError(f"the message has more than {FIELDS_LIMIT} fields; split it")
     if left < 0:
         raise MessageTooLargeError(f"the message has more than {limit} {what}; split it")
+
+
+def _cut_short() -> ProtocolError:
+    return ProtocolError("the message ends in the middle of a field")
 
 
 def _count(data: memoryview, countable: Fields, left: int, fields: int) -> tuple[int, int]:

@@ -9,23 +9,11 @@ is handled (SI-3).
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from remuda.base.errors import ProtocolError
-from remuda.si.limits import (
-    ALLOCATION_MAPS,
-    APPLICATION_MAPS,
-    FIXED32,
-    FIXED64,
-    LENGTH,
-    NODE_ALLOCATION_MAPS,
-    NODE_MAPS,
-    VARINT,
-    Fields,
-    refuse_long_element,
-    varint,
-)
+from remuda.si.limits import FIXED32, FIXED64, LENGTH, VARINT, varint
 from remuda.si.wire import varint as encoded
 
 # Elements and bytes of one slice; an element that is longer is a slice of its own.
@@ -36,32 +24,27 @@ BYTES: Final = 32 * 1024
 class Lists(NamedTuple):
     """The fields of a request that hold its elements, in the order in which they are handled.
 
-    ``inner``: those of the message in field ``wrapper``, which come last. ``maps``: the maps of the
-    elements of each list; ``nested``: those of the elements within these elements.
+    ``inner``: those of the message in field ``wrapper``, which come last.
     """
 
     outer: tuple[int, ...]
-    maps: Fields
     wrapper: int = 0
     inner: tuple[int, ...] = ()
-    nested: Fields | None = None
 
 
-ALLOCATION_REQUEST: Final = Lists((4, 1), ALLOCATION_MAPS, wrapper=2, inner=(2, 1))
-APPLICATION_REQUEST: Final = Lists((1, 2), APPLICATION_MAPS)
-NODE_REQUEST: Final = Lists((1,), NODE_MAPS, nested=NODE_ALLOCATION_MAPS)
+ALLOCATION_REQUEST: Final = Lists((4, 1), wrapper=2, inner=(2, 1))
+APPLICATION_REQUEST: Final = Lists((1, 2))
+NODE_REQUEST: Final = Lists((1,))
 
 
 def slices(data: bytes, lists: Lists) -> Iterator[bytes]:
     """Yield messages that together say the same as ``data``; the first has all other fields.
 
-    Raises: ProtocolError, before the first slice, if the bytes are no protobuf message, and
-    MessageTooLargeError for an element of too many entries.
+    Raises: ProtocolError, before the first slice, if the bytes are no protobuf message.
     """
     view = memoryview(data)
     try:
         outer, others = _spans(view, 0, len(view), lists.outer, lists.wrapper)
-        _refuse_long_elements(view, outer, lists.maps, lists.nested)
         inner: dict[int, array[int]] = {}
         for start, end in _pairs(outer.pop(lists.wrapper, array("Q"))):
             found, _ = _spans(view, *_content(view, start, end), lists.inner)
@@ -77,23 +60,6 @@ def slices(data: bytes, lists: Lists) -> Iterator[bytes]:
     for field in lists.inner:
         for part in _batches(view, inner.get(field, array("Q"))):
             yield tag + encoded(len(part)) + part
-
-
-def _refuse_long_elements(
-    view: memoryview, lists: Mapping[int, array[int]], maps: Fields, nested: Fields | None
-) -> None:
-    """Refuse the message for an element with far more entries of maps than any may have.
-
-    Raises: as ``refuse_long_element``.
-    """
-    for field, of_element in maps.items():
-        for start, end in _pairs(lists[field]):
-            if end - start > BYTES:
-                begin, last = _content(view, start, end)
-                refuse_long_element(view[begin:last], of_element)
-                if nested:
-                    within, _ = _spans(view, begin, last, tuple(nested))
-                    _refuse_long_elements(view, within, nested, None)
 
 
 def _batches(view: memoryview, spans: array[int]) -> Iterator[bytes]:

@@ -157,6 +157,62 @@ def test_a_resource_of_a_million_types_in_eleven_megabytes_is_refused_unpacked()
         limits.refuse_too_many(data, limits.ALLOCATION_REQUEST)
 
 
+ENTRIES = {f"{number:x}": "" for number in range(limits.ELEMENT_ENTRIES_LIMIT + 1)}
+
+
+@pytest.mark.remuda_rule("SI-105")
+@pytest.mark.parametrize(
+    "request_, countable",
+    [
+        (si.AllocationRequest(asks=[si.AllocationAsk(tags=ENTRIES)]), limits.ALLOCATION_REQUEST),
+        (
+            si.AllocationRequest(allocations=[si.Allocation(allocationTags=ENTRIES)]),
+            limits.ALLOCATION_REQUEST,
+        ),
+        (
+            si.ApplicationRequest(new=[si.AddApplicationRequest(tags=ENTRIES)]),
+            limits.APPLICATION_REQUEST,
+        ),
+        (si.NodeRequest(nodes=[si.NodeInfo(attributes=ENTRIES)]), limits.NODE_REQUEST),
+        (
+            si.NodeRequest(
+                nodes=[si.NodeInfo(existingAllocations=[si.Allocation(allocationTags=ENTRIES)])]
+            ),
+            limits.NODE_REQUEST,
+        ),
+    ],
+    ids=["ask", "allocation", "application", "node", "allocation of a node"],
+)
+def test_an_element_with_far_too_many_entries_of_maps_is_refused_unpacked(
+    request_: Message, countable: limits.Countable
+) -> None:
+    most = limits.ELEMENT_ENTRIES_LIMIT
+    with pytest.raises(MessageTooLargeError, match=f"an element has more than {most} entries"):
+        limits.refuse_too_many(request_.SerializeToString(), countable)
+
+
+@pytest.mark.remuda_rule("SI-105")
+def test_an_element_may_be_long_and_a_message_may_have_more_entries_than_an_element() -> None:
+    entries = dict(ENTRIES)
+    del entries["0"]
+    request = si.AllocationRequest(asks=[si.AllocationAsk(tags=entries)] * 2)
+    limits.refuse_too_many(request.SerializeToString(), limits.ALLOCATION_REQUEST)
+    held = [si.Allocation(allocationTags={f"{n:x}": "" for n in range(700)}) for _ in range(100)]
+    node = si.NodeRequest(nodes=[si.NodeInfo(existingAllocations=held)])
+    limits.refuse_too_many(node.SerializeToString(), limits.NODE_REQUEST)
+
+
+@pytest.mark.remuda_rule("SI-105")
+def test_entries_behind_fields_that_nobody_knows_are_refused_with_their_element(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Reading stops after so many fields; what came behind them was not counted."""
+    monkeypatch.setattr(limits, "FIELDS_LIMIT", 50_000)
+    ask = b"\xf8\x01\x00" * 50_001 + b"\x42\x00" * 10_000
+    with pytest.raises(MessageTooLargeError, match="an element has more than 50000 fields"):
+        limits.refuse_too_many(delimited(1, ask), limits.ALLOCATION_REQUEST)
+
+
 @pytest.mark.parametrize(
     "data",
     [

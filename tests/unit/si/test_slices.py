@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from remuda.base.errors import ProtocolError
-from remuda.si import limits, slices
+from remuda.si import slices
 from remuda.si.pb import si_pb2 as si
 
 FIELD_WITH_GROUP = b"\x0b"
@@ -110,34 +110,6 @@ def test_many_unknown_fields_cost_no_more_than_a_few_messages() -> None:
         tracemalloc.stop()
     assert parts == [UNKNOWN_FIELD * 200_001, ask + ask]
     assert peak < 4 * len(data)
-
-
-@pytest.mark.remuda_rule("SI-105")
-def test_an_element_with_far_too_many_entries_of_maps_is_refused_before_it_is_unpacked() -> None:
-    most = limits.ELEMENT_ENTRIES_LIMIT
-    tags = {f"{number:x}": "" for number in range(most + 1)}
-    for request, lists in (
-        (si.AllocationRequest(asks=[si.AllocationAsk(tags=tags)]), slices.ALLOCATION_REQUEST),
-        (
-            si.ApplicationRequest(new=[si.AddApplicationRequest(tags=tags)]),
-            slices.APPLICATION_REQUEST,
-        ),
-        (si.NodeRequest(nodes=[si.NodeInfo(attributes=tags)]), slices.NODE_REQUEST),
-        (
-            si.NodeRequest(
-                nodes=[si.NodeInfo(existingAllocations=[si.Allocation(allocationTags=tags)])]
-            ),
-            slices.NODE_REQUEST,
-        ),
-    ):
-        with pytest.raises(limits.MessageTooLargeError, match=f"more than {most} entries"):
-            next(slices.slices(request.SerializeToString(), lists))
-    del tags["0"]
-    as_many = si.AllocationRequest(asks=[si.AllocationAsk(tags=tags)])
-    assert unpacked(as_many.SerializeToString(), slices.ALLOCATION_REQUEST) == [as_many]
-    held = [si.Allocation(allocationTags={f"{n:x}": "" for n in range(700)}) for _ in range(100)]
-    whole = si.NodeRequest(nodes=[si.NodeInfo(existingAllocations=held)])
-    assert unpacked(whole.SerializeToString(), slices.NODE_REQUEST, si.NodeRequest) == [whole]
 
 
 @pytest.mark.remuda_rule("SI-105")

@@ -63,6 +63,15 @@ RM_FRAME: Final = limits.Countable(
         30: {3: {4: {}}},
         31: {3: {}},
     },
+    single=limits.Elements(
+        {},
+        {
+            20: limits.APPLICATION_REQUEST.single,
+            21: limits.ALLOCATION_REQUEST.single,
+            22: limits.NODE_REQUEST.single,
+            24: limits.Elements({}, {1: limits.ALLOCATION_REQUEST.single}),
+        },
+    ),
 )
 
 

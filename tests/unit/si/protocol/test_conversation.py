@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from google.protobuf.message import Message
 
 from remuda.si import limits
 from remuda.si.pb import extension_pb2 as ext
@@ -24,6 +25,8 @@ from tests.unit.si.protocol.ends import (
     text_of,
     written,
 )
+
+ENTRIES = {f"{number:x}": "" for number in range(limits.ELEMENT_ENTRIES_LIMIT + 1)}
 
 
 def take(end: CoreEnd, data: bytes, now_ns: int = 0) -> str:
@@ -279,6 +282,31 @@ def test_a_frame_with_too_many_elements_is_refused_unpacked() -> None:
     assert arrival is not None
     assert arrival.frame is None
     assert "more than 100000 elements" in arrival.fault
+
+
+@pytest.mark.remuda_rule("SI-105")
+@pytest.mark.parametrize(
+    "name, request_",
+    [
+        ("application", si.ApplicationRequest(new=[si.AddApplicationRequest(tags=ENTRIES)])),
+        ("allocation", si.AllocationRequest(asks=[si.AllocationAsk(tags=ENTRIES)])),
+        ("node", si.NodeRequest(nodes=[si.NodeInfo(attributes=ENTRIES)])),
+        (
+            "classed_allocation",
+            ext.ClassedAllocationRequest(
+                request=si.AllocationRequest(allocations=[si.Allocation(allocationTags=ENTRIES)])
+            ),
+        ),
+    ],
+)
+def test_a_frame_with_an_element_of_far_too_many_entries_is_refused_unpacked(
+    name: str, request_: Message
+) -> None:
+    core = core_end()
+    arrival = core.receive(frames.numbered(1, 0, frames.body(ext.RMFrame, name, request_)), 0)
+    assert arrival is not None
+    assert arrival.frame is None
+    assert "an element has more than 65536 entries of maps" in arrival.fault
 
 
 @pytest.mark.remuda_rule("SI-105")
