@@ -5,15 +5,18 @@ from __future__ import annotations
 import importlib.util
 import json
 import shutil
+import ssl
 import tempfile
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import pytest
 
+from remuda.edges.addresses import Address
 from remuda_kubernetes.testing.binaries import BinariesMissingError, find
 from remuda_kubernetes.testing.kept import KeptProcess, free_ports
 from tests.waiting import wait
@@ -44,14 +47,25 @@ def missing() -> str:
 needs_etcd = pytest.mark.skipif(bool(missing()), reason=missing() or "there is one")
 
 
-class Etcd:
-    """An etcd of one member; ``lease`` is what `remuda serve --lease` is told."""
+TLS: Final = Path(__file__).parent / "tls"
 
-    def __init__(self) -> None:
+
+class Etcd:
+    """An etcd; ``lease`` is what `remuda serve --lease` is told.
+
+    ``name``: of a member, if it is one of several; ``tls``: it speaks TLS only, with clients that
+    show a certificate of its authority.
+    """
+
+    def __init__(self, name: str = "default", *, tls: bool = False) -> None:
         self.directory = Path(tempfile.mkdtemp(prefix="etcd-"))
-        self.port, self._peer_port = free_ports(2)
-        self.lease = f"etcd://127.0.0.1:{self.port}/remuda"
+        self.port, peer_port = free_ports(2)
+        self.address: Address = ("127.0.0.1", self.port)
+        self.peer = f"{name}=http://127.0.0.1:{peer_port}"
+        self.lease = f"{'etcds' if tls else 'etcd'}://127.0.0.1:{self.port}/remuda"
         self.process: KeptProcess | None = None
+        self._url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}"
+        self._tls = tls
 
     def __enter__(self) -> Self:
         self.start()
@@ -68,16 +82,23 @@ class Etcd:
 
     def start(self) -> None:
         """Start it, or start it again with what it knew, and wait until it answers."""
+        self.begin([self.peer])
+        wait(self.answers)
+
+    def begin(self, peers: Sequence[str]) -> None:
+        """Start it as one of these members; it answers when most of them are there."""
         etcd = program()
         assert etcd is not None
-        client = f"http://127.0.0.1:{self.port}"
-        peer = f"http://127.0.0.1:{self._peer_port}"
-        command: list[str | Path] = [etcd, f"--data-dir={self.directory / 'data'}"]
-        command += [f"--listen-client-urls={client}", f"--advertise-client-urls={client}"]
+        name, peer = self.peer.split("=")
+        command: list[str | Path] = [etcd, f"--name={name}"]
+        command += [f"--data-dir={self.directory / 'data'}"]
+        command += [f"--listen-client-urls={self._url}", f"--advertise-client-urls={self._url}"]
         command += [f"--listen-peer-urls={peer}", f"--initial-advertise-peer-urls={peer}"]
-        command += [f"--initial-cluster=default={peer}"]
+        command += [f"--initial-cluster={','.join(peers)}"]
+        if self._tls:
+            command += [f"--cert-file={TLS / 'server.pem'}", f"--key-file={TLS / 'server.key'}"]
+            command += ["--client-cert-auth", f"--trusted-ca-file={TLS / 'ca.pem'}"]
         self.process = KeptProcess(command, self.directory / "etcd.log")
-        wait(self.answers)
 
     def end(self) -> None:
         """Kill it; what it knew stays."""
@@ -94,8 +115,22 @@ class Etcd:
 
     def post(self, path: str, content: Mapping[str, object]) -> Any:
         """Return what it answers to a call of its HTTP gateway. Raises: OSError."""
-        request = urllib.request.Request(
-            f"http://127.0.0.1:{self.port}/v3{path}", json.dumps(content).encode()
-        )
-        with urllib.request.urlopen(request, timeout=_SECONDS) as answer:
+        request = urllib.request.Request(f"{self._url}/v3{path}", json.dumps(content).encode())
+        context = ssl.create_default_context(cafile=TLS / "ca.pem") if self._tls else None
+        if context is not None:
+            context.load_cert_chain(TLS / "client.pem", TLS / "client.key")
+        with urllib.request.urlopen(request, timeout=_SECONDS, context=context) as answer:
             return json.load(answer)
+
+
+@contextmanager
+def members(count: int) -> Iterator[list[Etcd]]:
+    """Several etcds that are one store."""
+    with ExitStack() as stack:
+        found = [Etcd(f"member-{number}") for number in range(count)]
+        peers = [each.peer for each in found]
+        for each in found:
+            stack.push(each)
+            each.begin(peers)
+        wait(lambda: all(each.answers() for each in found))
+        yield found

@@ -173,6 +173,12 @@ def _encoded(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
 
 
-def _one_line(error: Exception) -> str:
+def _one_line(error: BaseException) -> str:
+    """Return what went wrong: what etcd said, or the first of the errors that led to this one.
+
+    The library's own text of an error of the network begins with the address and is long.
+    """
+    while error.__context__ is not None:
+        error = error.__context__
     text = " ".join(str(getattr(error, "detail_text", "") or error).split())
     return f"{type(error).__name__}: {text[:200]}" if text else type(error).__name__
