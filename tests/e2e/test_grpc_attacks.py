@@ -84,6 +84,15 @@ def is_served(served: Served) -> bool:
     return True
 
 
+def refusal_of(channel: grpc.Channel, path: str, message: bytes) -> str:
+    """Why too much is refused."""
+    call: grpc.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(path)
+    with pytest.raises(grpc.RpcError) as caught:
+        call(message, timeout=SECONDS)
+    assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+    return str(caught.value.details())
+
+
 class Rm:
     """A well-behaved resource manager."""
 
@@ -146,6 +155,26 @@ def test_few_messages_of_unary_calls_of_one_address_are_read_at_a_time(
                 for stream in streams:
                     peer.send(stream, part)
     assert grown(served, before) <= MORE_MIB
+
+
+@pytest.mark.remuda_rule("SI-105")
+def test_a_long_probe_is_not_looked_at(served: Served) -> None:
+    """Its name came back in the refusal, where a control character has four letters."""
+    before = most_memory(served)
+    name = b"\x0a\x80\x80\x80\x1e" + b"\x01" * (60 * MIB)
+    with grpc.insecure_channel(served.grpc) as channel:
+        said = refusal_of(channel, HEALTH, name)
+    assert said == f"the request has {len(name)} bytes; at most 1024 are taken"
+    assert grown(served, before) <= MORE_MIB
+
+
+@pytest.mark.remuda_rule("SI-105")
+@pytest.mark.parametrize("path", [REGISTER, "/remuda.v1.Metrics/GetSamples"])
+def test_fields_that_nobody_knows_are_not_counted_while_everybody_waits(path: str) -> None:
+    """Four megabytes of them took two seconds, in which no other call was served."""
+    with Service() as service:
+        said = refusal_of(service.channel, path, b"\x78\x00" * 1_000_000)
+    assert "the message has more than 10000 fields" in said
 
 
 @pytest.mark.remuda_rule("SI-105")

@@ -28,6 +28,10 @@ ELEMENT_ENTRIES_LIMIT: Final = 65_536
 # 0.7 us, and no other thread runs meanwhile.
 FIELDS_LIMIT: Final = 2_000_000
 
+# The most fields of the message of a call that has one, and of a Hello. Legal ones have 2,100: a
+# few, and two maps. They are read on the event loop, where everybody else waits.
+CALL_FIELDS_LIMIT: Final = 10_000
+
 # Characters an identifier may have.
 ID_LENGTH_LIMIT: Final = 1_024
 
@@ -128,6 +132,16 @@ def refuse_long(data: bytes, bytes_limit: int) -> None:
         raise MessageTooLargeError(text)
 
 
+def refuse_many_fields(data: bytes, countable: Countable) -> None:
+    """Refuse the message of a call that has one if it has more fields than any legal one.
+
+    Entries of maps are fields. Raises: MessageTooLargeError; ProtocolError if the bytes are no
+    protobuf message.
+    """
+    if len(data) > CALL_FIELDS_LIMIT * _ELEMENT_BYTES_MIN:
+        _refuse_beyond(data, countable.entries, CALL_FIELDS_LIMIT, "fields", CALL_FIELDS_LIMIT)
+
+
 def refuse_too_many(
     data: bytes,
     countable: Countable,
@@ -189,13 +203,16 @@ def _refuse_long_element(data: memoryview, field: int, elements: Elements) -> No
         _refuse_long_elements(data, within)
 
 
-def _refuse_beyond(data: bytes, countable: Fields, limit: int, what: str) -> None:
+def _refuse_beyond(
+    data: bytes, countable: Fields, limit: int, what: str, fields_limit: int | None = None
+) -> None:
+    most = FIELDS_LIMIT if fields_limit is None else fields_limit
     try:
-        left, fields = _count(memoryview(data), countable, limit, FIELDS_LIMIT)
+        left, fields = _count(memoryview(data), countable, limit, most)
     except IndexError:
         raise _cut_short() from None
     if fields < 0:
-        raise MessageTooLargeError(f"the message has more than {FIELDS_LIMIT} fields; split it")
+        raise MessageTooLargeError(f"the message has more than {most} fields; split it")
     if left < 0:
         raise MessageTooLargeError(f"the message has more than {limit} {what}; split it")
 

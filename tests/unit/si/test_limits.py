@@ -251,6 +251,20 @@ def test_what_nobody_knows_is_not_looked_at_without_end() -> None:
         limits.refuse_too_many(releases * 2, limits.ALLOCATION_REQUEST)
 
 
+@pytest.mark.remuda_rule("SI-105")
+def test_the_message_of_a_call_has_few_fields() -> None:
+    names = {f"name-{n:04}": "" for n in range(limits.TEXTS_LIMIT)}
+    legal = si.RegisterResourceManagerRequest(rmID="rm", buildInfo=names, extraConfig=names)
+    limits.refuse_many_fields(legal.SerializeToString(), limits.REGISTRATION)
+    unknown = b"\x78\x00"
+    limits.refuse_many_fields(unknown * 10_000, limits.REGISTRATION)
+    with pytest.raises(MessageTooLargeError, match="the message has more than 10000 fields"):
+        limits.refuse_many_fields(unknown * 10_001, limits.REGISTRATION)
+    # The same inside of a document.
+    with pytest.raises(MessageTooLargeError, match="the message has more than 10000 fields"):
+        limits.refuse_many_fields(delimited(1, unknown * 10_000), limits.NEW_DOCUMENT)
+
+
 @pytest.mark.parametrize("size, allowed", [(10, True), (11, False)])
 def test_a_number_has_at_most_ten_bytes(size: int, allowed: bool) -> None:
     # Field 15, which nobody knows; ten bytes of seven bits hold 64 bits, as -1 needs them.

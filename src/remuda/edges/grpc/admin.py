@@ -134,7 +134,7 @@ class AdminService:
         """
         if request.dry_run:
             return await self._store(request)
-        group = f"policy group {request.document.policy_group!r}"
+        group = f"policy group {cut(request.document.policy_group)!r}"
         with recorded(STORE_CONFIGURATION, target=group) as deed:
             response = await self._store(request)
             if response.success:

@@ -157,7 +157,7 @@ class ExtensionService:
         """
         try:
             with refusing():
-                limits.refuse_too_many(data, limits.FLAT)
+                limits.refuse_many_fields(data, limits.FLAT)
                 request = ext.StateDumpRequest.FromString(data)
                 await self._send_dump(request, context)
         except RefusalError as refusal:

@@ -1,5 +1,6 @@
 """The service for health probes of clusters: grpc.health.v1.Health, as gRPC defines it.
 
+Everybody may probe, with no identity. So a request is looked at only if it is short.
 Its two messages are described here, in a pool of their own: generated code would clash with that of
 gRPC's package for it, where somebody has that, too.
 """
@@ -16,6 +17,9 @@ from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorP
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message_factory import GetMessageClass
 
+from remuda.edges.grpc.refusals import RefusalError, abort, refusing
+from remuda.si import limits
+
 SERVICE: Final = "grpc.health.v1.Health"
 
 # Values of HealthCheckResponse.ServingStatus.
@@ -23,7 +27,10 @@ SERVING: Final = 1
 NOT_SERVING: Final = 2
 _SERVICE_UNKNOWN: Final = 3
 
-_Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
+# The longest request that is looked at; names of services have some 20 characters.
+_REQUEST_BYTES: Final = 1_024
+
+_Context: TypeAlias = grpc.aio.ServicerContext[bytes, bytes]
 
 
 def _described() -> FileDescriptorProto:
@@ -63,13 +70,9 @@ class Health:
         self._known = {""}
         self._serving = False
         self._changed = asyncio.Event()
-        methods = {
-            "Check": grpc.unary_unary_rpc_method_handler(
-                self._check, _Request.FromString, _Response.SerializeToString
-            ),
-            "Watch": grpc.unary_stream_rpc_method_handler(
-                self._watch, _Request.FromString, _Response.SerializeToString
-            ),
+        methods: dict[str, grpc.RpcMethodHandler[bytes, bytes]] = {
+            "Check": grpc.unary_unary_rpc_method_handler(self._check),
+            "Watch": grpc.unary_stream_rpc_method_handler(self._watch),
         }
         server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, methods),))
 
@@ -88,19 +91,37 @@ class Health:
             return _SERVICE_UNKNOWN
         return SERVING if self._serving else NOT_SERVING
 
-    async def _check(self, request: Any, context: _Context) -> Any:
+    async def _check(self, data: bytes, context: _Context) -> bytes:
         """Answer once; NOT_FOUND for a service that is not known."""
-        status = self._status(request.service)
+        name = await _service(data, context)
+        status = self._status(name)
         if status == _SERVICE_UNKNOWN:
-            await context.abort(grpc.StatusCode.NOT_FOUND, f"no service {request.service!r}")
-        return _Response(status=status)
+            refusal = RefusalError(grpc.StatusCode.NOT_FOUND, f"no service {name[:300]!r}")
+            await abort(context, refusal)
+        return _response(status)
 
-    async def _watch(self, request: Any, context: _Context) -> AsyncIterator[Any]:
+    async def _watch(self, data: bytes, context: _Context) -> AsyncIterator[bytes]:
         """Send the status, and again when it changes; the client ends the call."""
+        name = await _service(data, context)
         before: int | None = None
         while True:
             changed = self._changed
-            if (now := self._status(request.service)) != before:
-                yield _Response(status=now)
+            if (now := self._status(name)) != before:
+                yield _response(now)
                 before = now
             await changed.wait()
+
+
+async def _service(data: bytes, context: _Context) -> str:
+    """Return the service that a request names; end the call if it is none, or too long."""
+    try:
+        with refusing():
+            limits.refuse_long(data, _REQUEST_BYTES)
+            return str(_Request.FromString(data).service)
+    except RefusalError as refusal:
+        await abort(context, refusal)
+
+
+def _response(status: int) -> bytes:
+    encoded: bytes = _Response(status=status).SerializeToString()
+    return encoded

@@ -193,7 +193,8 @@ class Stream:
         if request.rmID and request.rmID != registration.rm_id:
             raise RefusalError(
                 grpc.StatusCode.INVALID_ARGUMENT,
-                f"this stream belongs to {registration.rm_id!r}, not to {request.rmID!r} (SI-101)",
+                f"this stream belongs to {registration.rm_id!r}, not to {request.rmID[:300]!r}"
+                " (SI-101)",
             )
 
     async def _give_responses(

@@ -25,7 +25,7 @@ def unary(
     async def call(data: bytes, context: Context) -> bytes:
         try:
             with refusing():
-                limits.refuse_too_many(data, countable)
+                limits.refuse_many_fields(data, countable)
                 response = await serve(kind.FromString(data))
             return response.SerializeToString()
         except RefusalError as refusal:

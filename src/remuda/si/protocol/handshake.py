@@ -9,6 +9,7 @@ from google.protobuf.message import DecodeError
 
 from remuda.base.errors import ProtocolError
 from remuda.base.message import message
+from remuda.si import limits
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.protocol import frames
 from remuda.si.protocol.errors import SessionError
@@ -58,7 +59,7 @@ def hello_of(data: bytes) -> ext.Hello:
     if len(data) > most:
         raise SessionError(f"the first frame has {len(data)} bytes, allowed are {most}")
     try:
-        frames.refuse_too_many(data, frames.RM_FRAME)
+        limits.refuse_many_fields(data, frames.RM_FRAME)
         frame = ext.RMFrame.FromString(data)
     except (DecodeError, ProtocolError) as error:
         raise SessionError(f"the first frame is not one of this protocol: {error}") from None

@@ -66,9 +66,17 @@ def test_anything_else_is_a_breach_of_the_protocol(data: bytes, reason: str) -> 
 
 @pytest.mark.remuda_rule("SI-105")
 def test_a_hello_with_too_many_features_is_refused_unpacked() -> None:
-    data = frames.body(ext.RMFrame, "hello", b"\x12\x00" * 100_001)
-    with pytest.raises(SessionError, match="more than 100000 elements"):
+    data = frames.body(ext.RMFrame, "hello", b"\x12\x00" * 10_001)
+    with pytest.raises(SessionError, match="more than 10000 fields"):
         hello_of(data)
+
+
+@pytest.mark.remuda_rule("SI-105")
+def test_a_hello_of_fields_that_nobody_knows_is_not_looked_at_to_its_end() -> None:
+    """Who opens a session waits on the event loop, and so does everybody else."""
+    for data in (b"\x78\x00" * 10_001, frames.body(ext.RMFrame, "hello", b"\x78\x00" * 10_001)):
+        with pytest.raises(SessionError, match="more than 10000 fields"):
+            hello_of(data)
 
 
 @pytest.mark.remuda_rule("EXT-1", "EXT-9", "EXT-20")
