@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import importlib.util
 import json
 import shutil
@@ -112,6 +113,11 @@ class Etcd:
         except OSError:
             return False
         return True
+
+    def value(self, key: str) -> bytes:
+        """Return what it has under a key."""
+        found = self.post("/kv/range", {"key": base64.b64encode(key.encode()).decode()})
+        return base64.b64decode(found["kvs"][0]["value"])
 
     def post(self, path: str, content: Mapping[str, object]) -> Any:
         """Return what it answers to a call of its HTTP gateway. Raises: OSError."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -163,3 +164,4 @@ def test_a_process_takes_its_lease_over_tls_with_the_files_of_its_options(secure
     ]
     with Served(*FREE_PORTS, "--lease", secured.lease, *options) as served:
         wait(lambda: served.client.get("/readyz").text.strip() == "ok")
+        assert json.loads(secured.value("remuda"))["address"] == served.grpc

@@ -195,8 +195,10 @@ def test_an_element_with_far_too_many_entries_of_maps_is_refused_unpacked(
 def test_an_element_may_be_long_and_a_message_may_have_more_entries_than_an_element() -> None:
     entries = dict(ENTRIES)
     del entries["0"]
-    request = si.AllocationRequest(asks=[si.AllocationAsk(tags=entries)] * 2)
-    limits.refuse_too_many(request.SerializeToString(), limits.ALLOCATION_REQUEST)
+    data = si.AllocationRequest(asks=[si.AllocationAsk(tags=entries)] * 2).SerializeToString()
+    limits.refuse_too_many(data, limits.ALLOCATION_REQUEST)
+    with pytest.raises(MessageTooLargeError, match="elements and entries of maps"):
+        limits.refuse_too_many(data, limits.ALLOCATION_REQUEST, entries_limit=100_000)
     held = [si.Allocation(allocationTags={f"{n:x}": "" for n in range(700)}) for _ in range(100)]
     node = si.NodeRequest(nodes=[si.NodeInfo(existingAllocations=held)])
     limits.refuse_too_many(node.SerializeToString(), limits.NODE_REQUEST)
