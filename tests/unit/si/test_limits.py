@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from google.protobuf.message import Message
@@ -157,49 +158,42 @@ def test_a_resource_of_a_million_types_in_eleven_megabytes_is_refused_unpacked()
         limits.refuse_too_many(data, limits.ALLOCATION_REQUEST)
 
 
-ENTRIES = {f"{number:x}": "" for number in range(limits.ELEMENT_ENTRIES_LIMIT + 1)}
+def entries(count: int) -> dict[str, str]:
+    """A map of so many short entries."""
+    return {f"{number:x}": "" for number in range(count)}
+
+
+def node_of(**allocation: Any) -> si.NodeRequest:
+    """A node with an allocation."""
+    return si.NodeRequest(nodes=[si.NodeInfo(existingAllocations=[si.Allocation(**allocation)])])
 
 
 @pytest.mark.remuda_rule("SI-105")
-@pytest.mark.parametrize(
-    "request_, countable",
-    [
-        (si.AllocationRequest(asks=[si.AllocationAsk(tags=ENTRIES)]), limits.ALLOCATION_REQUEST),
-        (
-            si.AllocationRequest(allocations=[si.Allocation(allocationTags=ENTRIES)]),
-            limits.ALLOCATION_REQUEST,
-        ),
-        (
-            si.ApplicationRequest(new=[si.AddApplicationRequest(tags=ENTRIES)]),
-            limits.APPLICATION_REQUEST,
-        ),
-        (si.NodeRequest(nodes=[si.NodeInfo(attributes=ENTRIES)]), limits.NODE_REQUEST),
-        (
-            si.NodeRequest(
-                nodes=[si.NodeInfo(existingAllocations=[si.Allocation(allocationTags=ENTRIES)])]
-            ),
-            limits.NODE_REQUEST,
-        ),
-    ],
-    ids=["ask", "allocation", "application", "node", "allocation of a node"],
-)
-def test_an_element_with_far_too_many_entries_of_maps_is_refused_unpacked(
-    request_: Message, countable: limits.Countable
-) -> None:
+def test_an_element_with_far_too_many_entries_of_maps_is_refused_unpacked() -> None:
     most = limits.ELEMENT_ENTRIES_LIMIT
-    with pytest.raises(MessageTooLargeError, match=f"an element has more than {most} entries"):
-        limits.refuse_too_many(request_.SerializeToString(), countable)
+    many = entries(most + 1)
+    held = si.Allocation(allocationTags=many)
+    new = si.AddApplicationRequest(tags=many)
+    requests: list[tuple[Message, limits.Countable]] = [
+        (si.AllocationRequest(asks=[si.AllocationAsk(tags=many)]), limits.ALLOCATION_REQUEST),
+        (si.AllocationRequest(allocations=[held]), limits.ALLOCATION_REQUEST),
+        (si.ApplicationRequest(new=[new]), limits.APPLICATION_REQUEST),
+        (si.NodeRequest(nodes=[si.NodeInfo(attributes=many)]), limits.NODE_REQUEST),
+        (node_of(allocationTags=many), limits.NODE_REQUEST),
+    ]
+    for message, countable in requests:
+        with pytest.raises(MessageTooLargeError, match=f"an element has more than {most} entries"):
+            limits.refuse_too_many(message.SerializeToString(), countable)
 
 
 @pytest.mark.remuda_rule("SI-105")
 def test_an_element_may_be_long_and_a_message_may_have_more_entries_than_an_element() -> None:
-    entries = dict(ENTRIES)
-    del entries["0"]
-    data = si.AllocationRequest(asks=[si.AllocationAsk(tags=entries)] * 2).SerializeToString()
+    most = si.AllocationAsk(tags=entries(limits.ELEMENT_ENTRIES_LIMIT))
+    data = si.AllocationRequest(asks=[most] * 2).SerializeToString()
     limits.refuse_too_many(data, limits.ALLOCATION_REQUEST)
     with pytest.raises(MessageTooLargeError, match="elements and entries of maps"):
         limits.refuse_too_many(data, limits.ALLOCATION_REQUEST, entries_limit=100_000)
-    held = [si.Allocation(allocationTags={f"{n:x}": "" for n in range(700)}) for _ in range(100)]
+    held = [si.Allocation(allocationTags=entries(700))] * 100
     node = si.NodeRequest(nodes=[si.NodeInfo(existingAllocations=held)])
     limits.refuse_too_many(node.SerializeToString(), limits.NODE_REQUEST)
 
