@@ -34,16 +34,13 @@ from remuda.core.messages.effects import (
 )
 from remuda.si.generation import Generation
 from remuda.si.pb import si_pb2 as si
-from remuda.si.placements import PlacementEncoder, encoded_states
+from remuda.si.placements import PlacementEncoder
 from remuda.si.wire import Response, resource
 
 _log = logging.getLogger("remuda.si")
 
 # Allocations or application updates in one response.
 COALESCED_LIMIT: Final = 1_000
-
-# A response as bytes, and of which message.
-_Encoded: TypeAlias = tuple[type[Response], bytes]
 
 
 class ResponseWriter:
@@ -62,7 +59,7 @@ class ResponseWriter:
         These are event records, container states, and answers sent by other modules.
         """
         return [
-            piece[0].FromString(piece[1]) if isinstance(piece, tuple) else piece
+            si.AllocationResponse.FromString(piece) if isinstance(piece, bytes) else piece
             for piece in self._pieces(effects)
         ]
 
@@ -73,19 +70,21 @@ class ResponseWriter:
 
         A message above ``bytes_limit`` is cut, see ``split_encoded``.
         """
-        encoded: list[_Encoded] = []
+        encoded: list[tuple[type[Response], bytes]] = []
         for piece in self._pieces(effects):
-            if isinstance(piece, tuple):
-                if len(piece[1]) <= bytes_limit:
-                    encoded.append(piece)
-                    continue
-                piece = piece[0].FromString(piece[1])
-            encoded += [(type(piece), part) for part in split_encoded(piece, bytes_limit)]
+            if not isinstance(piece, bytes):
+                encoded += [(type(piece), part) for part in split_encoded(piece, bytes_limit)]
+            elif len(piece) <= bytes_limit:
+                encoded.append((si.AllocationResponse, piece))
+            else:
+                whole = si.AllocationResponse.FromString(piece)
+                parts = split_encoded(whole, bytes_limit)
+                encoded += [(si.AllocationResponse, part) for part in parts]
         return encoded
 
-    def _pieces(self, effects: Sequence[Effect]) -> list[Response | _Encoded]:
-        """Translate effects; those of which there are many are encoded already."""
-        pieces: list[Response | _Encoded] = []
+    def _pieces(self, effects: Sequence[Effect]) -> list[Response | bytes]:
+        """Translate effects; placements, of which there are many, are encoded already."""
+        pieces: list[Response | bytes] = []
         run: list[AllocationNew] = []
         updates: list[ApplicationUpdated] = []
         for effect in effects:
@@ -93,10 +92,10 @@ class ResponseWriter:
             if kind is EventRecord or kind is ContainerStateUpdated:
                 continue
             if updates and (kind is not ApplicationUpdated or len(updates) == COALESCED_LIMIT):
-                pieces.append((si.ApplicationResponse, encoded_states(updates)))
+                pieces.append(_application_updates(updates))
                 updates = []
             if run and (kind is not AllocationNew or len(run) == COALESCED_LIMIT):
-                pieces.append((si.AllocationResponse, self._placements.encode(run)))
+                pieces.append(self._placements.encode(run))
                 run = []
             if isinstance(effect, AllocationNew):
                 run.append(effect)
@@ -105,9 +104,9 @@ class ResponseWriter:
             elif (response := self._other(effect)) is not None:
                 pieces.append(response)
         if updates:
-            pieces.append((si.ApplicationResponse, encoded_states(updates)))
+            pieces.append(_application_updates(updates))
         if run:
-            pieces.append((si.AllocationResponse, self._placements.encode(run)))
+            pieces.append(self._placements.encode(run))
         return pieces
 
     def _updates(self, effect: ApplicationUpdated) -> tuple[ApplicationUpdated, ...]:
@@ -245,6 +244,18 @@ def _unify(response: si.AllocationResponse) -> None:
         )
     response.ClearField("releasedAsks")
     response.ClearField("rejected")
+
+
+def _application_updates(effects: Sequence[ApplicationUpdated]) -> si.ApplicationResponse:
+    response = si.ApplicationResponse()
+    for effect in effects:
+        response.updated.add(
+            applicationID=effect.application_id,
+            state=effect.state,
+            stateTransitionTimestamp=effect.timestamp_ns,
+            message=effect.message,
+        )
+    return response
 
 
 def _application_verdicts(effect: ApplicationsAnswered) -> si.ApplicationResponse:

@@ -1,4 +1,4 @@
-"""Encodes placements and states of applications as bytes: what grows with the work.
+"""Encodes placements as bytes: the list of responses that grows with the work.
 
 Setting the fields of a message costs 2 us per allocation and encoding it another 0.3, so the bytes
 of AllocationResponse.new are put together here from parts, most of which are the same from one
@@ -13,7 +13,7 @@ from typing import Final
 
 from remuda.base.resources import Resource
 from remuda.core.messages.commands import Ask, Tags
-from remuda.core.messages.effects import AllocationNew, ApplicationUpdated
+from remuda.core.messages.effects import AllocationNew
 from remuda.si.pb import si_pb2 as si
 from remuda.si.wire import resource as resource_of
 from remuda.si.wire import varint
@@ -29,16 +29,12 @@ _REMEMBERED_BYTES_LIMIT: Final = 1_024
 # lengths in that form; identifiers and allocations are hardly ever longer.
 _LENGTHS: Final = tuple([varint(length).decode("latin-1") for length in range(1_024)])
 
-# Negative numbers are encoded as their 64 bits.
-_ALL_BITS: Final = 2**64 - 1
-
 # The fields of Allocation (si.proto) are, in front of their lengths or values:
 #   \x0a allocationKey   \x12 allocationTags  \x1a UUID           \x2a resourcePerAlloc
 #   \x30 priority        \x42 nodeID          \x4a applicationID  \x52 partitionName
 #   \x5a taskGroupName   \x60 placeholder     \x6a allocationID   \x70 originator
 #   \x7a preemptionPolicy
-# \x0a is also the list in AllocationResponse; \x0a and \x12 are key and value of a map. \x1a is the
-# list of states in ApplicationResponse, and \x0a the application of one.
+# \x0a is also the list in AllocationResponse; \x0a and \x12 are key and value of a map.
 
 
 class PlacementEncoder:
@@ -91,7 +87,7 @@ class PlacementEncoder:
                 )
             else:
                 inside = _any(ask, identity, (amounts, node + owner, policy))
-            size = _length(len(inside))
+            size = lengths[len(inside)] if len(inside) < 1_024 else _length(len(inside))
             encoded.append(f"\x0a{size}{inside}")
         return "".join(encoded).encode("latin-1")
 
@@ -120,21 +116,6 @@ class PlacementEncoder:
         """Return an application and its partition."""
         encoded = _text("\x4a", application_id) + _text("\x52", self._partition)
         return _remembered(self._applications, application_id, encoded)
-
-
-def encoded_states(effects: Sequence[ApplicationUpdated]) -> bytes:
-    """Return an ApplicationResponse with these in its ``updated`` list, encoded. Rules: SI-7."""
-    moment, since = 0, ""
-    encoded: list[str] = []
-    for effect in effects:
-        if effect.timestamp_ns != moment:
-            moment = effect.timestamp_ns
-            since = f"\x18{_length(moment & _ALL_BITS)}" if moment else ""
-        owner, state = _text("\x0a", effect.application_id), _text("\x12", effect.state)
-        cause = _text("\x22", effect.message)
-        size = _length(len(owner) + len(state) + len(since) + len(cause))
-        encoded.append(f"\x1a{size}{owner}{state}{since}{cause}")
-    return "".join(encoded).encode("latin-1")
 
 
 def _remembered(memory: dict[str, str], name: str, encoded: str) -> str:
@@ -183,12 +164,12 @@ def _text(tag: str, text: str) -> str:
     """Return a text field as characters that stand for bytes; "" for an empty text."""
     if not text:
         return ""
-    characters = text if text.isascii() else text.encode().decode("latin-1")
+    characters = text.encode().decode("latin-1")
     return f"{tag}{_length(len(characters))}{characters}"
 
 
 def _length(value: int) -> str:
-    return _LENGTHS[value] if value < 1_024 else varint(value).decode("latin-1")
+    return varint(value).decode("latin-1")
 
 
 def _characters(message: si.Allocation) -> str:

@@ -1,4 +1,4 @@
-"""Placements and states of applications are encoded as protobuf itself encodes them."""
+"""Placements are encoded as protobuf itself encodes them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remuda.core.messages.commands import Ask
-from remuda.core.messages.effects import AllocationNew, ApplicationUpdated
+from remuda.core.messages.effects import AllocationNew
 from remuda.si.pb import si_pb2 as si
-from remuda.si.placements import PlacementEncoder, encoded_states
+from remuda.si.placements import PlacementEncoder
 
 
 def by_protobuf(effects: list[AllocationNew]) -> bytes:
@@ -117,28 +117,3 @@ def test_what_is_too_long_to_be_remembered_leaves_nothing_behind() -> None:
     kept = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     assert kept < 100_000
-
-
-@given(
-    st.lists(
-        st.builds(
-            ApplicationUpdated,
-            st.just("rm"),
-            st.sampled_from(["app-1", "app-é", "", "a" * 300]),
-            st.sampled_from(["Accepted", "Running", ""]),
-            st.integers(-1, 2**63 - 1),
-            st.sampled_from(["", "runApplication", "grüße"]),
-        ),
-        max_size=5,
-    )
-)
-def test_states_are_encoded_as_protobuf_does(effects: list[ApplicationUpdated]) -> None:
-    expected = si.ApplicationResponse()
-    for effect in effects:
-        expected.updated.add(
-            applicationID=effect.application_id,
-            state=effect.state,
-            stateTransitionTimestamp=effect.timestamp_ns,
-            message=effect.message,
-        )
-    assert encoded_states(effects) == expected.SerializeToString()
