@@ -5,8 +5,9 @@
 
 Both come from ``remuda_kubernetes.packaging``: the manifests have its default values in the
 namespace ``yunikorn``; the templates of the chart have the place of each value where it belongs.
-The dashboard is that of deploy/grafana: the package has a copy, because it prints manifests where
-nobody has the sources, and the chart has one, because Helm reads files of the chart only.
+The dashboard is that of deploy/grafana, the alerts are those of deploy/prometheus: the package has
+copies, because it prints manifests where nobody has the sources, and so has the chart, because Helm
+reads files of the chart only.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
 
 import msgspec
+import yaml
 from msgspec import Meta, Struct
 
 from remuda import __version__
@@ -30,12 +32,15 @@ from remuda_kubernetes.packaging.values import Values
 ROOT: Final = Path(__file__).resolve().parent.parent
 BASE: Final = ROOT / "deploy/kubernetes"
 CHART: Final = ROOT / "deploy/helm/remuda"
-SOURCE: Final = ROOT / "deploy/grafana/remuda.json"
+DASHBOARD: Final = ROOT / "deploy/grafana/remuda.json"
+ALERTS: Final = ROOT / "deploy/prometheus/remuda-alerts.yaml"
 PACKAGE: Final = ROOT / "src/remuda_kubernetes/packaging"
 NAMESPACE: Final = "yunikorn"
-# Where Helm puts the text of the dashboard.
-_FILE: Final = f"dashboards/{objects.DASHBOARD}"
-_DASHBOARD: Final = f'{{{{ .Files.Get "{_FILE}" | toJson }}}}'
+# Where Helm puts the text of the dashboard, and the rules, which are text of the same form.
+_DASHBOARD_FILE: Final = f"dashboards/{objects.DASHBOARD}"
+_DASHBOARD: Final = f'{{{{ .Files.Get "{_DASHBOARD_FILE}" | toJson }}}}'
+_ALERTS_FILE: Final = f"alerts/{objects.ALERTS}"
+_ALERTS: Final = f'{{{{ .Files.Get "{_ALERTS_FILE}" }}}}'
 NOTE: Final = "# Written by `make packages` from remuda_kubernetes.packaging; do not edit.\n"
 
 # A quoted place of a value, and the place of a value that has several lines.
@@ -48,6 +53,7 @@ def main() -> int:
     wanted = {BASE / name: text for name, text in base().items()}
     wanted |= {CHART / name: text for name, text in chart().items()}
     wanted[PACKAGE / objects.DASHBOARD] = dashboard()
+    wanted[PACKAGE / objects.ALERTS] = alerts()
     present = {path for top in (BASE, CHART) for path in top.rglob("*") if path.is_file()}
     stale = [path for path, text in wanted.items() if not _has(path, text)]
     stale += sorted(present - wanted.keys())
@@ -69,7 +75,7 @@ def _has(path: Path, text: str) -> bool:
 
 def base() -> dict[str, str]:
     """Return the files of the kustomize base, by name."""
-    parts = objects.parts(Values(), NAMESPACE, dashboard())
+    parts = objects.parts(Values(), NAMESPACE, dashboard(), json.loads(alerts()))
     files = {f"{part}.yaml": NOTE + yaml_text(found) for part, found in parts.items()}
     space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
     files["namespace.yaml"] = NOTE + yaml_text([space])
@@ -100,8 +106,11 @@ def chart() -> dict[str, str]:
         "values.yaml": NOTE + "\n".join(_documented(Values())) + "\n",
         "values.schema.json": json.dumps(schema(), indent=2) + "\n",
     }
-    files[_FILE] = dashboard()
-    parts = objects.parts(_placed(Values, ".Values"), "{{ .Release.Namespace }}", _DASHBOARD)
+    files[_DASHBOARD_FILE] = dashboard()
+    files[_ALERTS_FILE] = alerts()
+    parts = objects.parts(
+        _placed(Values, ".Values"), "{{ .Release.Namespace }}", _DASHBOARD, _ALERTS
+    )
     for part, found in parts.items():
         text = _template(yaml_text(found))
         condition = objects.CONDITIONS.get(part, ())
@@ -115,7 +124,12 @@ def chart() -> dict[str, str]:
 
 def dashboard() -> str:
     """Return the dashboard without the space that people read it by; a ConfigMap is small."""
-    return json.dumps(json.loads(SOURCE.read_text()), separators=(",", ":"))
+    return json.dumps(json.loads(DASHBOARD.read_text()), separators=(",", ":"))
+
+
+def alerts() -> str:
+    """Return the groups of rules as JSON in one line, which is YAML as well."""
+    return json.dumps(yaml.safe_load(ALERTS.read_text()), separators=(",", ":"))
 
 
 def schema() -> dict[str, Any]:

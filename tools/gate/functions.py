@@ -97,7 +97,9 @@ def main(arguments: list[str]) -> int:
     if len(arguments) != 1 or arguments[0] not in _SHAPES or missing:
         print(f"functions: name one of these shapes: {', '.join(_SHAPES)}")
         if missing:
-            print("functions: valgrind is missing; install it, for example apt-get install valgrind")
+            print(
+                "functions: valgrind is missing; install it, for example apt-get install valgrind"
+            )
         return 2
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "callgrind.out"

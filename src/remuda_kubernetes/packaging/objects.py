@@ -6,6 +6,7 @@ they cannot differ. A value may also be a piece of a template: it is put in plac
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from importlib import resources
 from typing import Any, Final, TypeAlias
@@ -18,8 +19,9 @@ Object: TypeAlias = dict[str, Any]
 SCHEDULER: Final = "remuda"
 ADMISSION: Final = "remuda-admission"
 NAME: Final = "app.kubernetes.io/name"
-# The file with the dashboard for Grafana, here and in the ConfigMap.
+# The files with the dashboard for Grafana and the rules for Prometheus.
 DASHBOARD: Final = "dashboard.json"
+ALERTS: Final = "alerts.json"
 _PART: Final = "app.kubernetes.io/part-of"
 _REPORTS: Final = 9081
 _ADMISSION_REPORTS: Final = 9444
@@ -27,10 +29,13 @@ _WEBHOOK: Final = 9443
 _USER: Final = 65532
 
 
-def parts(values: Values, namespace: str, dashboard: str) -> Mapping[str, list[Object]]:
+def parts(
+    values: Values, namespace: str, dashboard: str, alerts: object
+) -> Mapping[str, list[Object]]:
     """Return the objects of each part, by its name; ``included`` says which parts count.
 
-    ``dashboard``: the text of the dashboard, or the place of it.
+    ``dashboard``: the text of the dashboard; ``alerts``: the groups of rules; or the places of
+    them.
     """
     return {
         "scheduler": [
@@ -52,6 +57,7 @@ def parts(values: Values, namespace: str, dashboard: str) -> Mapping[str, list[O
         "admission-network-policy": [_admission_policy(namespace)],
         "service-monitor": [_monitor(namespace)],
         "dashboards": [_dashboards(namespace, dashboard)],
+        "alerts": [_rules(namespace, alerts)],
     }
 
 
@@ -63,14 +69,17 @@ CONDITIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "admission-network-policy": ("network_policy.enabled", "admission.enabled"),
     "service-monitor": ("service_monitor.enabled",),
     "dashboards": ("dashboards.enabled",),
+    "alerts": ("alerts.enabled",),
 }
 
 
 def included(values: Values, namespace: str) -> list[Object]:
     """Return the objects of an installation with these values."""
-    text = resources.files(__package__).joinpath(DASHBOARD).read_text("utf-8")
+    files = resources.files(__package__)
+    dashboard = files.joinpath(DASHBOARD).read_text("utf-8")
+    alerts = json.loads(files.joinpath(ALERTS).read_text("utf-8"))
     left = left_out(values)
-    found = parts(values, namespace, text)
+    found = parts(values, namespace, dashboard, alerts)
     return [each for part, objects in found.items() if part not in left for each in objects]
 
 
@@ -312,4 +321,14 @@ def _dashboards(namespace: str, dashboard: str) -> Object:
         "kind": "ConfigMap",
         "metadata": found,
         "data": {"remuda.json": dashboard},
+    }
+
+
+def _rules(namespace: str, alerts: object) -> Object:
+    """Return the rules of alerts as the Prometheus operator reads them."""
+    return {
+        "apiVersion": "monitoring.coreos.com/v1",
+        "kind": "PrometheusRule",
+        "metadata": _meta(SCHEDULER, namespace),
+        "spec": alerts,
     }

@@ -127,6 +127,10 @@ class Values(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, rena
             " Grafana finds by the label grafana_dashboard."
         ),
     ] = field(default_factory=Switch)
+    alerts: Annotated[
+        Switch,
+        Meta(description="Whether there is a PrometheusRule, for the Prometheus operator."),
+    ] = field(default_factory=Switch)
 
 
 def checked_namespace(name: str) -> str:

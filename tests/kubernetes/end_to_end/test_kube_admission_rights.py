@@ -34,7 +34,7 @@ ACCOUNT = "system:serviceaccount:yunikorn:remuda-admission"
 
 
 def manifests() -> list[dict[str, Any]]:
-    found = objects.parts(Values(), NAMESPACE, "")["admission"]
+    found = objects.parts(Values(), NAMESPACE, "", {})["admission"]
     return [each for each in found if each["kind"] not in ("Deployment", "PodDisruptionBudget")]
 
 

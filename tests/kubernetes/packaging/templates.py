@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 _ACTION = re.compile(r"[ \t\n]*\{\{- (.*?) \}\}|\{\{ (.*?) \}\}", re.DOTALL)
-_FILE = re.compile(r'\.Files\.Get "([a-z./]+)" \| toJson')
+_FILE = re.compile(r'\.Files\.Get "([a-z./]+)"( \| toJson)?')
 
 
 def rendered(
@@ -41,7 +41,8 @@ def rendered(
         elif shown[-1]:
             file = _FILE.fullmatch(action)
             if file:
-                text += json.dumps((chart / file[1]).read_text())
+                held = (chart / file[1]).read_text()
+                text += json.dumps(held) if file[2] else held
             else:
                 text += _output(action, values, namespace, scopes[-1])
     assert shown == [True]

@@ -24,6 +24,7 @@ from tests.kubernetes.packaging.templates import rendered
 
 ROOT = Path(__file__).resolve().parents[3]
 CHART = ROOT / "deploy/helm/remuda"
+JOB = re.compile(r"job=\"([^\"]+)\"")
 BASE = ROOT / "deploy/kubernetes"
 CONTAINERFILE = (ROOT / "deploy/container/Containerfile").read_text()
 
@@ -101,6 +102,27 @@ def test_the_dashboard_is_a_config_map_that_a_side_car_finds() -> None:
     ((name, text),) = found["data"].items()
     assert name == "remuda.json"
     assert json.loads(text) == json.loads((ROOT / "deploy/grafana/remuda.json").read_text())
+
+
+def test_the_alerts_are_rules_of_the_prometheus_operator() -> None:
+    values = Values(alerts=Switch(enabled=True))
+    objects = included(values, "batch")
+    assert of_chart(values, "batch") == in_order(objects)
+    assert list(yaml.safe_load_all(yaml_text(objects))) == objects
+    (found,) = [each for each in objects if each["kind"] == "PrometheusRule"]
+    assert found["metadata"]["namespace"] == "batch"
+    alerts = yaml.safe_load((ROOT / "deploy/prometheus/remuda-alerts.yaml").read_text())
+    assert found["spec"] == alerts
+    # They read the metrics of the job that a ServiceMonitor makes of the service's name.
+    jobs = {each for rule in alerts["groups"][0]["rules"] for each in JOB.findall(rule["expr"])}
+    (service,) = [
+        each
+        for each in objects
+        if each["kind"] == "Service"
+        and each["spec"]["ports"][0]["name"] == "reports"
+        and each["metadata"]["labels"]["app.kubernetes.io/name"] == "remuda"
+    ]
+    assert jobs == {service["metadata"]["name"]}
 
 
 def test_the_values_of_the_chart_are_the_defaults() -> None:
