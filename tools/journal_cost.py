@@ -1,26 +1,35 @@
-"""What a journal costs the core thread.
+"""What a journal costs: the core thread alone, and a served scheduler.
 
     python -m tools.journal_cost 100000
     PYTHONPATH=build/compiled python -m tools.journal_cost 100000 kept
+    python -m tools.journal_cost --served 7
 
 The number is that of the inputs: in turn an ask, or the release of an allocation, and the step
 after it, in a cluster of 1,000 nodes with 1,000 waiting asks. They are given to the core six times,
 in turn without and with a journal; the shortest processor times count. A directory after the number
 keeps the last journal, for ``remuda replay``.
+
+With --served the scheduler is a process of its own that gets asks over gRPC, one a message and 100
+a message, in turn without and with a journal, so many times each. The processor time of its process
+for each allocation counts: the least one of each kind, and the middle one of the proportions of two
+neighbours. Other programs of the machine change these times, so look at both.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 import tempfile
 import time
 from pathlib import Path
+from statistics import median
 from typing import Final
 
 # As the service does, before anything loads gRPC: copies of the process write the states.
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
+from remuda.bench.services.over_grpc import GrpcShape, measure_grpc
 from remuda.config.process_limits import DEFAULT_LIMITS
 from remuda.config.schema import AccessList, Configuration, PartitionConfig, QueueConfig
 from remuda.core.messages import commands as c
@@ -37,6 +46,12 @@ _WAITING: Final = 1_000
 _STEP: Final = 2_000
 _SECOND: Final = 1_000_000_000
 _TIMES: Final = 3
+
+# What a served scheduler gets.
+_SHAPES: Final = (
+    GrpcShape("single", 1_000, clients=1, asks=20_000, per_message=1),
+    GrpcShape("hundreds", 1_000, clients=1, asks=100_000, per_message=100),
+)
 
 
 def commands(inputs: int) -> list[c.Command]:
@@ -91,15 +106,29 @@ def played(work: list[c.Command], journal: Journal | None) -> float:
 
 
 def main(arguments: list[str]) -> None:
-    """Measure, and print a line."""
-    work = commands(int(arguments[0]))
+    """Measure, and print what was found."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("inputs", type=int, nargs="?", default=100_000)
+    parser.add_argument("kept", type=Path, nargs="?", help="where the last journal stays")
+    parser.add_argument("--served", type=int, metavar="TIMES", help="measure a served scheduler")
+    given = parser.parse_args(arguments)
+    if given.served:
+        for shape in _SHAPES:
+            served(shape, given.served)
+    else:
+        alone(given.inputs, given.kept)
+
+
+def alone(inputs: int, keep: Path | None) -> None:
+    """Measure the core thread, and print a line."""
+    work = commands(inputs)
     without: list[float] = []
     written: list[float] = []
     found = ""
     for turn in range(_TIMES):
         without.append(played(work, None))
         with tempfile.TemporaryDirectory() as scratch:
-            kept = Path(arguments[1] if turn == _TIMES - 1 and len(arguments) > 1 else scratch)
+            kept = keep if turn == _TIMES - 1 and keep is not None else Path(scratch)
             kept.mkdir(exist_ok=True)
             journal = Journal(kept)
             written.append(played(work, journal))
@@ -110,6 +139,25 @@ def main(arguments: list[str]) -> None:
     print(
         f"{2 * len(work)} inputs: {before:.2f} s without a journal, {after:.2f} s with one "
         f"({after / before - 1:+.1%}, {each:.1f} us an input), {found}"
+    )
+
+
+def served(shape: GrpcShape, times: int) -> None:
+    """Measure a served scheduler, and print a line."""
+    without: list[float] = []
+    written: list[float] = []
+    build = ""
+    for _ in range(times):
+        without.append(measure_grpc(shape).server_microseconds)
+        with tempfile.TemporaryDirectory() as directory:
+            result = measure_grpc(shape, "--journal", directory)
+        written.append(result.server_microseconds)
+        build = result.build
+    before, after = min(without), min(written)
+    middle = median(two / one for one, two in zip(without, written, strict=True)) - 1
+    print(
+        f"{build}, {shape.per_message} asks a message: {before:.1f} us an allocation without a "
+        f"journal, {after:.1f} us with one ({after / before - 1:+.1%}); neighbours {middle:+.1%}"
     )
 
 

@@ -332,7 +332,7 @@ def test_a_follower_that_reads_nothing_delays_nobody_and_nothing_waits_for_it(
 ) -> None:
     segment = tmp_path / "000000000000001-20260101T000000Z.jsonl"
     size = 48 << 20
-    segment.write_bytes(b'["remuda-recording",7]\n' + bytes(size))
+    segment.write_bytes(b'["remuda-recording",8]\n' + bytes(size))
     with Service(journal=tmp_path) as service:
         channel = grpc.insecure_channel(service.address)
         call = JournalStub(channel).Follow(ext.FollowJournalRequest(), timeout=6 * SECONDS)
@@ -355,7 +355,7 @@ def test_a_client_that_takes_nothing_is_ended(
 ) -> None:
     monkeypatch.setattr("remuda.edges.grpc.journal._WRITE_SECONDS", 0.2)
     segment = tmp_path / "000000000000001-20260101T000000Z.jsonl"
-    segment.write_bytes(b'["remuda-recording",7]\n' + bytes(16 << 20))
+    segment.write_bytes(b'["remuda-recording",8]\n' + bytes(16 << 20))
     with Service(GrpcSettings(journal_followers_limit=1), journal=tmp_path) as service:
         call = JournalStub(service.channel).Follow(ext.FollowJournalRequest(), timeout=SECONDS)
         next(iter(call))

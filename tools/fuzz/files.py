@@ -128,7 +128,7 @@ def _recording_seeds() -> list[bytes]:
     file.unlink()
     lines = whole.splitlines(keepends=True)
     begun_twice = b'["remuda-rec\n["remuda-\n' + whole
-    nested = b'["remuda-recording",7,null,{},' + b"[" * 990 + b"\n"
+    nested = b'["remuda-recording",8,null,{},' + b"[" * 990 + b"\n"
     return [
         whole,
         b"".join(lines[:4]),
@@ -187,7 +187,7 @@ RECORDING: Final = Target(
     recording,
     _recording_seeds,
     (
-        b'["remuda-recording",7,',
+        b'["remuda-recording",8,',
         b'["command",',
         b'["step",',
         b'["outcome","',

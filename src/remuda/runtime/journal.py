@@ -19,7 +19,7 @@ import logging
 import os
 import stat
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from io import FileIO
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -38,18 +38,18 @@ from remuda.core.ports import (
     PreemptionPredicates,
     PreemptionQuestion,
 )
-from remuda.runtime.digest import EffectDigest
+from remuda.runtime.digest import InputDigest
 from remuda.runtime.errors import RecordingError
 from remuda.runtime.ports import Door
 from remuda.runtime.private_files import private
 
 _log = logging.getLogger("remuda.runtime")
 
-FORMAT: Final = 7
+FORMAT: Final = 8
 
-# The formats that can be repeated. The oldest one has no questions about victims; in formats before
-# the present one a segment has no last line.
-READABLE: Final = (5, 6, FORMAT)
+# The formats that can be repeated. The oldest one has no questions about victims; before 7 there is
+# no last line of a segment; before the present one digests are over all effects.
+READABLE: Final = (5, 6, 7, FORMAT)
 
 # How a segment begins, and how long its first line may be.
 HEADER_START: Final = b'["remuda-recording",'
@@ -105,9 +105,14 @@ class VictimsLine(msgspec.Struct, array_like=True, tag="victims"):
 
 
 class OutcomeLine(msgspec.Struct, array_like=True, tag="outcome"):
-    """Marks the input before as processed; ``digest`` covers all effects since the first input."""
+    """Marks the input before as processed; ``digest`` covers what was decided since the first one.
+
+    ``digest`` "": it is the one before. ``effects``: how many the input had; -1: not in the line,
+    as in older formats. Rules: EXT-185.
+    """
 
     digest: str
+    effects: int = -1
 
 
 class EndLine(msgspec.Struct, array_like=True, tag="end"):
@@ -123,8 +128,8 @@ class InputLines(ABC):
     """Turns inputs, answers and effects of the core into lines; subclasses keep them."""
 
     def __init__(self) -> None:
-        self._encoder = msgspec.json.Encoder()
-        self._digest = EffectDigest()
+        self._encode: Final[Callable[[object], bytes]] = msgspec.json.Encoder().encode
+        self._digest = InputDigest()
         self._inputs = 0
         self._unfinished = False
 
@@ -151,7 +156,7 @@ class InputLines(ABC):
     def command(self, now_ns: int, command: Command) -> None:
         """Record that ``command`` is about to be handled."""
         self._begin_input(now_ns)
-        fields = msgspec.Raw(self._encoder.encode(command))
+        fields = msgspec.Raw(self._encode(command))
         self._write(CommandLine(self._inputs, now_ns, type(command).__name__, fields))
 
     def step(self, now_ns: int, limit: int, *, timers: bool = True) -> None:
@@ -161,8 +166,7 @@ class InputLines(ABC):
 
     def effects(self, effects: Sequence[Effect]) -> None:
         """Record the digest after the latest input."""
-        self._digest.update(effects)
-        self._write(OutcomeLine(self._digest.hexdigest()))
+        self._write(OutcomeLine(self._digest.add(self._inputs, effects), len(effects)))
         self._unfinished = False
 
     @abstractmethod
@@ -202,7 +206,7 @@ class JournalWriter(InputLines):
         Raises: RecordingError if that fails and the file is empty. If the file has recordings, the
         scheduler was started again and goes on without a new one.
         """
-        line = self._encoder.encode(Header(FORMAT, reservation_delay_ns, dict(limits)))
+        line = self._encode(Header(FORMAT, reservation_delay_ns, dict(limits)))
         self._begun = True
         try:
             self._append((b"\n" if self._before == TORN else b"") + line)
@@ -231,7 +235,7 @@ class JournalWriter(InputLines):
         if self._file.closed:
             return
         try:
-            self._append(self._encoder.encode(line))
+            self._append(self._encode(line))
         except OSError as error:
             if self._unfinished:
                 self.lost_inputs += 1

@@ -53,6 +53,9 @@ LINE_BYTES_LIMIT: Final = 512 * 1024 * 1024
 # Before this format a complete segment had no last line.
 _FIRST_WITH_END: Final = 7
 
+# Before this format digests were over all effects.
+_FIRST_OF_DECISIONS: Final = 8
+
 _COMMANDS: Final[dict[str, type[Command]]] = {
     kind.__name__: kind
     for kind in (
@@ -106,8 +109,8 @@ class Segment:
     """What one process recorded: ``inputs`` are read once, then ``torn`` says where it breaks off.
 
     ``line``: where it begins. ``first``: the number of its first input. ``goes_on``: it begins
-    with a state, and not with an empty scheduler. ``torn`` is "" if nothing is missing at the end.
-    ``next``: where the next segment begins.
+    with a state, and not with an empty scheduler. ``all_effects``: its digests are over these.
+    ``torn`` is "" if nothing is missing at the end. ``next``: where the next segment begins.
     """
 
     def __init__(self, first: _Placed, lines: Iterator[_Placed]) -> None:
@@ -117,6 +120,7 @@ class Segment:
         self.limits: Final[Limits] = {**NO_LIMITS, **first.line.limits}
         self.first: Final = first.line.first
         self.goes_on: Final = first.line.goes_on
+        self.all_effects: Final = first.line.format < _FIRST_OF_DECISIONS
         self.torn = ""
         self.next: _Placed | None = None
         self._has_end = first.line.format >= _FIRST_WITH_END

@@ -24,7 +24,7 @@ from remuda.core.ports import (
     PreemptionQuestion,
 )
 from remuda.core.scheduler import Scheduler
-from remuda.runtime.digest import EffectDigest
+from remuda.runtime.digest import EffectDigest, InputDigest
 from remuda.runtime.journal import AnswerLine, CommandLine, StepLine, VictimsLine
 from remuda.runtime.ports import Containing, SchedulerFactory
 from remuda.runtime.recorded import Input, Segment, command_of, segments
@@ -187,13 +187,13 @@ class Repeater:
     """A scheduler that gets recorded inputs again.
 
     ``scheduler``: as it is after the latest input, ``now_ns`` the time of that, ``effects`` what it
-    did then. ``digest``: of the effects since the segment began.
+    did then. ``digest``: of what it did since the segment began.
     """
 
     def __init__(self, segment: Segment, make_scheduler: SchedulerFactory = Scheduler) -> None:
         self._answers = _RecordedAnswers()
         self._faults: list[str] = []
-        self.digest = EffectDigest()
+        self.begin_digest(segment)
         self.now_ns = 0
         self.effects: list[Effect] = []
         self.scheduler = make_scheduler(
@@ -205,9 +205,11 @@ class Repeater:
         if isinstance(self.scheduler, Containing):
             self.scheduler.contain_faults(partial(_note_fault, self._faults))
 
-    def begin_digest(self) -> None:
-        """Begin a further segment of the same scheduler."""
-        self.digest = EffectDigest()
+    def begin_digest(self, segment: Segment) -> None:
+        """Begin a segment, the first one or a further one of the same scheduler."""
+        self.digest: EffectDigest | InputDigest = (
+            EffectDigest() if segment.all_effects else InputDigest()
+        )
 
     def repeat(self, entry: Input) -> str:
         """Feed one input; return how the result differs from the recorded one, "" if it does not.
@@ -242,10 +244,11 @@ class Repeater:
         if entry.outcome is None:
             return ""
         self.effects = effects
-        self.digest.update(effects)
+        digest = self.digest.add(entry.cause.number, effects)
         if self._answers.waiting:
             return f"{len(self._answers.waiting)} recorded predicate answers were not asked for"
-        if self.digest.hexdigest() != entry.outcome.digest:
+        recorded = entry.outcome
+        if digest != recorded.digest or recorded.effects not in {len(effects), -1}:
             return f"its {len(effects)} effects differ from the recorded ones"
         return ""
 

@@ -72,9 +72,12 @@ class GrpcResult:
     build: str
 
 
-def measure_grpc(shape: GrpcShape) -> GrpcResult:
-    """Run a shape once. Raises: RemudaError if an ask was not placed once."""
-    with Served() as served, ExitStack() as clients:
+def measure_grpc(shape: GrpcShape, *options: str) -> GrpcResult:
+    """Run a shape once, with further options of `remuda serve`.
+
+    Raises: RemudaError if an ask was not placed once.
+    """
+    with Served(*options) as served, ExitStack() as clients:
         pipes = [
             clients.enter_context(companion(run_client, served.grpc, work))
             for work in _works(shape)

@@ -61,6 +61,9 @@ class Disk:
         self._directory = directory
         self._bounds = bounds
         self._queue: deque[bytes | NewSegment] = deque()
+        # Whether the thread will read the queue once more; to ask the event takes three times as
+        # long, and it is asked for each line.
+        self._will_read = False
         self._awake = threading.Event()
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="remuda-journal", daemon=True)
@@ -78,7 +81,8 @@ class Disk:
     def put(self, entry: bytes | NewSegment) -> None:
         """Add a line or a new segment; returns at once. One thread only."""
         self._queue.append(entry)
-        if not self._awake.is_set():
+        if not self._will_read:
+            self._will_read = True
             self._awake.set()
 
     def trim_soon(self) -> None:
@@ -103,6 +107,7 @@ class Disk:
             self._awake.wait(RETRY_SECONDS if self.failure else TRIM_SECONDS)
             self._closing.wait(FLUSH_SECONDS)
             self._awake.clear()
+            self._will_read = False  # from here on a line sets the event
             self._write_queue()
         self._write_queue()
         self._close_file()
@@ -118,13 +123,12 @@ class Disk:
             for _ in range(len(self._queue)):
                 entry = self._queue.popleft()
                 if isinstance(entry, NewSegment):
-                    self._write(lines)
+                    self._take(lines)
                     lines = []
                     self._begin(entry)
                 else:
                     lines.append(entry)
-                    self.taken += len(entry)
-            self._write(lines)
+            self._take(lines)
         except OSError as error:
             self._fail(error)
 
@@ -139,6 +143,11 @@ class Disk:
         if failed:
             _log.warning("the journal goes on with %s", path)
         self._trim()
+
+    def _take(self, lines: list[bytes]) -> None:
+        """Write lines that left the queue. Raises: OSError."""
+        self.taken += sum(map(len, lines))
+        self._write(lines)
 
     def _write(self, lines: list[bytes]) -> None:
         """Write lines and put them on the disk. Raises: OSError, with the lines counted as lost."""

@@ -133,7 +133,7 @@ class Follower:
         EXT-125.
         """
         if before is not None and segment.goes_on:
-            before.begin_digest()
+            before.begin_digest(segment)
             return before
         waits = 0
         while True:

@@ -62,7 +62,7 @@ def begin_segment(file: SegmentFile, segment: Segment, before: Repeater | None) 
         return Repeater(segment)
     if file.state is None:
         if before is not None:
-            before.begin_digest()
+            before.begin_digest(segment)
         return before
     repeater = Repeater(segment)
     assert isinstance(repeater.scheduler, Scheduler)

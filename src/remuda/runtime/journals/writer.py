@@ -23,7 +23,7 @@ from typing import Final, final
 from remuda.base.errors import RemudaError, UsageError
 from remuda.config.process_limits import Limits
 from remuda.core.scheduler import Scheduler
-from remuda.runtime.digest import EffectDigest
+from remuda.runtime.digest import InputDigest
 from remuda.runtime.forks.fork import Copy, fork, possible
 from remuda.runtime.forks.forks import available_mib
 from remuda.runtime.forks.limits import ForkLimits
@@ -164,10 +164,9 @@ class Journal(InputLines):
         )
 
     def _write(self, line: Line) -> None:
-        if not self._broken:
-            self._put(self._encoder.encode(line) + b"\n")
-
-    def _put(self, text: bytes) -> None:
+        if self._broken:
+            return
+        text = self._encode(line) + b"\n"
         self._put_bytes += len(text)
         self._disk.put(text)
         if self._put_bytes - self._disk.taken > _QUEUE_BYTES:
@@ -229,9 +228,9 @@ class Journal(InputLines):
         self._due_bytes = self._put_bytes + self._segment_bytes()
         self._due_inputs = self._inputs + self._bounds.segment_inputs
         self._due_ns = now_ns + int(self._bounds.segment_seconds * 1e9)
-        self._digest = EffectDigest()
+        self._digest = InputDigest()
         header = self._header
-        line = self._encoder.encode(
+        line = self._encode(
             Header(FORMAT, header.reservation_delay_ns, header.limits, self._first, goes_on)
         )
         self._disk.put(NewSegment(name_of(self._first, now_ns), line + b"\n"))

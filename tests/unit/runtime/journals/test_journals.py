@@ -106,7 +106,9 @@ def test_a_journal_that_is_cut_anywhere_is_readable_up_to_there(tmp_path: Path) 
         assert set(differences(found)) == {""}
         lines = whole[:cut].splitlines(keepends=True)
         outcomes = [
-            each for each in lines if each.startswith(b'["outcome"') and each.endswith(b"\n")
+            each
+            for each in lines
+            if each.startswith(b'["outcome"') and each.rstrip(b"\n").endswith(b"]")
         ]
         assert sum(inputs(found)) == before + len(outcomes)
 

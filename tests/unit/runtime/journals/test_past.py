@@ -57,7 +57,7 @@ class History:
             segment = next(segments(file.inputs))
             if repeater is None or not segment.goes_on:
                 repeater = Repeater(segment)
-            repeater.begin_digest()
+            repeater.begin_digest(segment)
             for entry in segment.inputs():
                 assert repeater.repeat(entry) == ""
                 number = entry.cause.number
