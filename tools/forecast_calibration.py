@@ -20,10 +20,13 @@ from pathlib import Path
 from random import Random
 from time import perf_counter
 
+import msgspec
+
 from remuda import Allocation, Forecast, Queue, Scheduler
 from remuda.insight.forecast import ForecastQuestion, forecast
 from remuda.library.engine import RM_ID
 from remuda.library.stepped import Stepped
+from remuda.runtime.forks.forecasts import Forecasts
 from remuda.sim.traces.detect import AUTO, read_workload
 from remuda.sim.workload import Task, replayable
 
@@ -103,6 +106,7 @@ class Play:
         self._chance = Random(seed)  # noqa: S311 - nothing secret
         self._arrivals = arrivals
         self._left = forecasts
+        self._forecasts = Forecasts()
         self.result = Result()
         trace = replayable(read_workload(DATA / played.file, AUTO))
         tasks = [each for each in trace.tasks if each.resource.get(played.resource)]
@@ -187,8 +191,9 @@ class Play:
         )
         now_ns = engine.clock.at_ns
         core = engine._core  # noqa: SLF001 - as above
-        answer = forecast(core, now_ns, now_ns, question, _in_children)
-        return answer.forecasts[0]
+        asked = self._forecasts.with_promises(question)
+        answer = forecast(core, now_ns, now_ns, asked, _in_children)
+        return self._forecasts.told(question, msgspec.json.encode(answer)).forecasts[0]
 
 
 def _in_children(works: Sequence[Callable[[], bytes]]) -> list[bytes | None]:

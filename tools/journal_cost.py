@@ -49,7 +49,7 @@ _TIMES: Final = 3
 
 # What a served scheduler gets.
 _SHAPES: Final = (
-    GrpcShape("single", 1_000, clients=1, asks=20_000, per_message=1),
+    GrpcShape("single", 1_000, clients=1, asks=20_000, per_message=1, rate=2_000.0),
     GrpcShape("hundreds", 1_000, clients=1, asks=100_000, per_message=100),
 )
 

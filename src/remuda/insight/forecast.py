@@ -17,15 +17,14 @@ from remuda.base.duration import SECOND
 from remuda.base.errors import RemudaError
 from remuda.base.message import message
 from remuda.base.texts import shown
-from remuda.core.messages.application_queries import ApplicationQuery, LiveIdsQuery
-from remuda.core.messages.application_views import ApplicationView
+from remuda.core.messages.application_queries import LiveIdsQuery
 from remuda.core.messages.queries import PartitionsQuery, PartitionView, UnknownQueue
-from remuda.core.messages.rows import Rows
 from remuda.core.messages.tags import RUN_TIME
 from remuda.core.scheduler import Scheduler
 from remuda.insight.forecast_scene import Living, Scene, scene
 from remuda.insight.future import Future
 from remuda.insight.html import lines_html
+from remuda.insight.promises import Promise, Settled, settled
 
 # Does each piece of work on a core of its own, which is a copy of this one.
 OnCopies: TypeAlias = Callable[[Sequence[Callable[[], bytes]]], Sequence[bytes | None]]
@@ -66,15 +65,6 @@ _UNITS: Final = (("d", "h", 86_400, 3_600), ("h", "min", 3_600, 60), ("min", "s"
 
 
 @message
-class Promise:
-    """An interval that was told and whose truth was not known yet, in wall-clock time."""
-
-    application_id: str
-    low_ns: int
-    high_ns: int
-
-
-@message
 class ForecastQuestion:
     """Which applications: one by ID, or with "" all that wait in a queue and below it.
 
@@ -96,19 +86,24 @@ class ForecastQuestion:
 class Calibration:
     """How often earlier intervals held the true start, of those whose start is known by now.
 
-    ``open``: forecasts whose application has not started yet.
+    ``open``: forecasts whose application has not started yet. ``widened``: by how much each end of
+    the interval was moved because earlier starts missed theirs, as a part of the median; 0: not.
     """
 
     forecasts: int = 0
     held: int = 0
     open: int = 0
+    widened: float = 0.0
 
     def __str__(self) -> str:
         """Return it as a sentence."""
         if not self.forecasts:
             return "no start of an earlier forecast is known yet, so its quality is not known"
         share = 100 * self.held / self.forecasts
-        return f"{self.held} of {self.forecasts} earlier intervals ({share:.0f} %) held the start"
+        text = f"{self.held} of {self.forecasts} earlier intervals ({share:.0f} %) held the start"
+        if not self.widened:
+            return text
+        return f"{text}; each end was moved by {100 * self.widened:.0f} % of the median"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +115,7 @@ class Forecast:
     from ``at_ns``, a time of the wall clock: in four of five simulations the start is from
     ``low_seconds`` to ``high_seconds``, in half of them by ``median_seconds``; None: after
     ``horizon_seconds``. ``assumed``: what the simulations took for granted. ``calibration``: how
-    good earlier forecasts were.
+    good earlier forecasts were, and by how much the interval was widened because of that.
     """
 
     application_id: str
@@ -163,13 +158,13 @@ class Forecast:
 
 @message
 class ForecastAnswer:
-    """Forecasts, and of earlier promises whether they held; None: that will never be known.
+    """Forecasts, and what is known by now about earlier promises.
 
     ``version`` and ``wall_ns``: the state that they are about.
     """
 
     forecasts: tuple[Forecast, ...]
-    settled: tuple[tuple[str, bool | None], ...] = ()
+    settled: tuple[Settled, ...] = ()
     version: int = 0
     wall_ns: int = 0
 
@@ -191,14 +186,14 @@ def forecast(
     """
     question = replace(question, rm_id=_manager(core, question))
     known = scene(core, question.partition, question.rm_id, now_ns, wall_ns)
-    settled = tuple(_settled(core, wall_ns, question))
+    known_now = settled(core, wall_ns, question.partition, question.rm_id, question.open)
     wanted = _wanted(core, known, question)
     found = {each.application_id: _certain(each, known, wall_ns) for each in wanted}
     names = [name for name, told in found.items() if told is None]
     told: Mapping[str, Forecast] = {}
     if names:
         told = _simulated(_Begin(core, wall_ns, known, question), names, on_copies)
-    return ForecastAnswer(tuple([found[name] or told[name] for name in found]), settled)
+    return ForecastAnswer(tuple([found[name] or told[name] for name in found]), tuple(known_now))
 
 
 def _manager(core: Scheduler, question: ForecastQuestion) -> str:
@@ -346,35 +341,6 @@ def _assumed(known: Scene, question: ForecastQuestion) -> Iterator[str]:
         yield "nothing more is submitted: too few applications came, or in too short a time"
     else:
         yield f"applications come as the last {len(known.arrivals)} did"
-
-
-def _settled(
-    core: Scheduler, wall_ns: int, question: ForecastQuestion
-) -> Iterator[tuple[str, bool | None]]:
-    """Yield the promises whose truth is known, or will never be. Implements: EXT-123."""
-    for promise in question.open:
-        view = _found(core, question, promise.application_id)
-        if view is None or (view.finished_time_ns and not view.start_time_ns):
-            yield promise.application_id, None
-        elif view.start_time_ns:
-            began_ns = view.start_time_ns
-            yield promise.application_id, promise.low_ns <= began_ns <= promise.high_ns
-        elif wall_ns > promise.high_ns:
-            yield promise.application_id, False
-
-
-def _found(
-    core: Scheduler, question: ForecastQuestion, application_id: str
-) -> ApplicationView | None:
-    query = ApplicationQuery(
-        question.partition, application_id, completed=True, rm_id=question.rm_id
-    )
-    found = core.view(query)
-    assert isinstance(found, tuple | Rows)
-    for view in found:
-        if isinstance(view, ApplicationView):
-            return view
-    return None
 
 
 def _text(seconds: float) -> str:

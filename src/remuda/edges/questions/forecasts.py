@@ -25,11 +25,15 @@ class ForecastPart(Shape, kw_only=True):
 
 
 class CalibrationPart(Shape, kw_only=True):
-    """How many earlier intervals held the start, of those whose start is known."""
+    """How many earlier intervals held the start, of those whose start is known.
+
+    ``widened``: by how much each end of the intervals was moved, as a part of the median.
+    """
 
     forecasts: int
     held: int
     open: int
+    widened: float
 
 
 class Forecasts(Answer, kw_only=True):
@@ -62,6 +66,9 @@ def forecasts(found: tuple[Forecast, ...], version: int, wall_ns: int) -> Foreca
             for each in found
         ],
         calibration=CalibrationPart(
-            forecasts=quality.forecasts, held=quality.held, open=quality.open
+            forecasts=quality.forecasts,
+            held=quality.held,
+            open=quality.open,
+            widened=quality.widened,
         ),
     )

@@ -3534,19 +3534,23 @@ class ForecastAnswer(_message.Message):
         FORECASTS_FIELD_NUMBER: _builtins.int
         HELD_FIELD_NUMBER: _builtins.int
         OPEN_FIELD_NUMBER: _builtins.int
+        WIDENED_FIELD_NUMBER: _builtins.int
         forecasts: _builtins.int
         held: _builtins.int
         open: _builtins.int
+        widened: _builtins.float
+        """by how much each end was moved, as a part of the median"""
         def __init__(
             self,
             *,
             forecasts: _builtins.int = ...,
             held: _builtins.int = ...,
             open: _builtins.int = ...,
+            widened: _builtins.float = ...,
         ) -> None: ...
         _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
         def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-        _ClearFieldArgType: _TypeAlias = _typing.Literal["forecasts", b"forecasts", "held", b"held", "open", b"open"]  # noqa: Y015
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["forecasts", b"forecasts", "held", b"held", "open", b"open", "widened", b"widened"]  # noqa: Y015
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
         def WhichOneof(self, oneof_group: _Never) -> None: ...
 
