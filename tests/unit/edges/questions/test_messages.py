@@ -108,7 +108,7 @@ def test_what_is_none_is_not_set_and_0_is() -> None:
     part = ForecastPart(
         application_id="a", queue_name="root.a", outcome="later", low=0.0, median=None, high=None
     )
-    calibration = CalibrationPart(forecasts=0, held=0, open=0)
+    calibration = CalibrationPart(forecasts=0, held=0, open=0, widened=0.0)
     told = Forecasts(
         state_version=1, timestamp=1, text=[], forecasts=[part], calibration=calibration
     )

@@ -484,7 +484,7 @@ def test_a_forecast_says_that_too_little_is_known(core: SchedulerLoop) -> None:
     assert (one["outcome"], one["low"]) == ("unknown", None)
     assert one["reason"].startswith("the run time of 3 of 3 allocations that run or wait is not")
     assert found["text"] == [f"report: unknown: {one['reason']}"]
-    assert found["calibration"] == {"forecasts": 0, "held": 0, "open": 0}
+    assert found["calibration"] == {"forecasts": 0, "held": 0, "open": 0, "widened": 0.0}
     assert found["stateVersion"] > 0
 
 
