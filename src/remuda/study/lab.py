@@ -22,6 +22,7 @@ from remuda.study.pictures import Pictures, pictures_of, tables_html
 from remuda.study.plan import Run, Study, runs_of
 from remuda.study.reading import read_study
 from remuda.study.scenes import scenario_of
+from remuda.study.tables import Sheet
 from remuda.study.workers import play_all
 
 
@@ -86,9 +87,10 @@ def run_study(
     Parquet file, too (extra ``parquet``). ``progress`` is told how many of the
     runs to be played now are finished, first that none is.
 
-    Raises: UsageError, ConfigError, before anything is played if a file is wrong; RemudaError, if
-    a process or the cluster dies.
+    Raises: UsageError, ConfigError, before anything is played if a file is wrong or a library is
+    missing; RemudaError, if a process or the cluster dies.
     """
+    pack = _packing() if parquet else None
     study = read_study(Path(file))
     runs = runs_of(study)
     folder = Folder(Path(output))
@@ -107,7 +109,7 @@ def run_study(
             progress(number, len(missing))
     results = [_result(folder, run) for run in runs]
     comparisons = compare(study, values_of(results))
-    _write(folder, results, comparisons, parquet=parquet)
+    _write(folder, results, comparisons, pack)
     folder.write(report.REPORT, report.page(study, results, comparisons).encode())
     return StudyResult(study, folder.directory, tuple(results), tuple(comparisons), len(missing))
 
@@ -147,19 +149,28 @@ def _result(folder: Folder, run: Run) -> Content:
     return result
 
 
+def _packing() -> Callable[[Sheet], bytes]:
+    """Return what makes a Parquet file of a table. Raises: UsageError without its library."""
+    try:
+        from remuda.study.parquet import packed  # noqa: PLC0415 - in an extra
+    except ImportError as error:
+        raise UsageError(
+            f"Parquet files need {error.name}: install remuda with its extra 'parquet',"
+            " for example pip install 'remuda[parquet]'"
+        ) from None
+    return packed
+
+
 def _write(
     folder: Folder,
     results: Sequence[Content],
     comparisons: Sequence[Comparison],
-    *,
-    parquet: bool,
+    pack: Callable[[Sheet], bytes] | None,
 ) -> None:
     """Write the tables; a Parquet file of an earlier time says nothing about these results."""
     for sheet in tables.sheets(results, comparisons):
         folder.write(f"{sheet.name}.csv", tables.csv_text(sheet).encode())
-        if parquet:
-            from remuda.study.parquet import packed  # noqa: PLC0415 - in an extra
-
-            folder.write(f"{sheet.name}.parquet", packed(sheet))
+        if pack is not None:
+            folder.write(f"{sheet.name}.parquet", pack(sheet))
         else:
             folder.remove(f"{sheet.name}.parquet")

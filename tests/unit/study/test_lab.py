@@ -210,3 +210,15 @@ def test_a_cluster_and_a_number_of_workers_are_refused_together(
 def test_an_output_that_is_a_file_is_refused(study: Path) -> None:
     with pytest.raises(UsageError, match="--output"):
         run_study(study, study)
+
+
+@pytest.mark.remuda_rule("EXT-99")
+def test_without_the_library_nothing_is_played(
+    study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "remuda.study.parquet", raising=False)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    output = tmp_path / "output"
+    with pytest.raises(UsageError, match=r"Parquet files need pyarrow: .* 'remuda\[parquet\]'"):
+        run_study(study, output, workers=1, parquet=True)
+    assert not output.exists()

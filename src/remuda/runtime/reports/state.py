@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -38,6 +39,9 @@ from remuda.runtime.reports.names import Names, amounts
 
 # How many waiting applications, and how many oddities of a kind, a report names.
 SHOWN: Final = 20
+
+# How many reasons of one of them.
+REASONS_SHOWN: Final = 5
 
 _KNOWN_SETTINGS: Final = frozenset({each.key for each in SETTINGS})
 
@@ -118,34 +122,56 @@ def waiting_applications(scheduler: Scheduler, names: Names, now_ns: int) -> lis
     found.sort(key=lambda each: (each[0], each[1], each[2].rm_id, each[2].name))
     return [
         {
-            "application": names.of(kinds.APPLICATION, pending.application_id),
-            "queue": names.of(kinds.QUEUE, _queue_of(scheduler, view, pending.application_id)),
-            "ask": names.of(kinds.ASK, pending.allocation_key),
+            **_waiting_application(scheduler, names, view, pending),
             "seconds": max(0, now_ns - since_ns) // 10**9,
-            "asks": pending.requests,
-            "pending": amounts(names, pending.pending),
-            "reason": reason_text(pending.gate, _subject(names, pending)),
         }
         for since_ns, _, view, pending in found[:SHOWN]
     ]
 
 
-def _queue_of(scheduler: Scheduler, view: PartitionView, application_id: str) -> str:
-    query = ApplicationQuery(view.name, application_id, rm_id=view.rm_id)
+def _waiting_application(
+    scheduler: Scheduler, names: Names, view: PartitionView, pending: PendingView
+) -> dict[str, Any]:
+    query = ApplicationQuery(view.name, pending.application_id, rm_id=view.rm_id)
     found = rows(ApplicationView, scheduler.view(query))
-    return found[0].queue if found else ""
+    return {
+        "application": names.of(kinds.APPLICATION, pending.application_id),
+        "queue": names.of(kinds.QUEUE, found[0].queue if found else ""),
+        "ask": names.of(kinds.ASK, pending.allocation_key),
+        "asks": pending.requests,
+        "pending": amounts(names, pending.pending),
+        "reason": reason_text(pending.gate, _subject(names, pending.gate, pending.subject)),
+        "reasons": _reasons(names, found[0]) if found else [],
+    }
 
 
-def _subject(names: Names, pending: PendingView) -> str:
+def _reasons(names: Names, application: ApplicationView) -> list[dict[str, Any]]:
+    """Return why the asks of an application wait, the most frequent reasons first.
+
+    None are told of an application with more asks than one answer has.
+    """
+    counts = Counter(
+        (each.finding.gate, each.finding.subject) if each.finding else ("", "")
+        for each in application.requests
+    )
+    ordered = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+    told = [
+        {"reason": reason_text(gate, _subject(names, gate, subject)), "asks": count}
+        for (gate, subject), count in ordered[:REASONS_SHOWN]
+    ]
+    rest = sum([count for _, count in ordered[REASONS_SHOWN:]])
+    return [*told, {"reason": "other reasons", "asks": rest}] if rest else told
+
+
+def _subject(names: Names, gate: str, subject: str) -> str:
     """Return what is in the way of an ask; a text with several names counts as one name."""
-    subject = pending.subject
-    if pending.gate in _QUEUE_GATES and (subject == ROOT or subject.startswith(f"{ROOT}.")):
+    if gate in _QUEUE_GATES and (subject == ROOT or subject.startswith(f"{ROOT}.")):
         return names.of(kinds.QUEUE, subject)
     quota = _QUOTA.fullmatch(subject)
     if quota is not None:
         who = names.of(kinds.USER if quota[1] == kinds.USER else kinds.GROUP, quota[2])
         return f"{quota[1]} {who} at {names.of(kinds.QUEUE, quota[3])}"
-    return names.of(_SUBJECTS.get(pending.gate, kinds.OBJECT), subject)
+    return names.of(_SUBJECTS.get(gate, kinds.OBJECT), subject)
 
 
 def configurations(scheduler: Scheduler, names: Names) -> list[dict[str, Any]]:

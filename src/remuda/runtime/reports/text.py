@@ -135,6 +135,9 @@ def _waiting(found: Any) -> Iterator[str]:
             f"  {each['application']} in {each['queue']}: {each['seconds']} s, {asks} "
             f"for {amounts_text(each['pending'])}; {each['ask']}: {each['reason']}"
         )
+        if len(each["reasons"]) > 1:
+            counted = [f"{why['asks']} {why['reason']}" for why in each["reasons"]]
+            yield f"    of its asks: {'; '.join(counted)}"
 
 
 def _configurations(found: Any) -> Iterator[str]:

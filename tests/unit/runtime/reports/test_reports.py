@@ -15,6 +15,8 @@ import yaml
 from remuda.base.errors import UsageError
 from remuda.config.load import load_configuration
 from remuda.core.messages import commands
+from remuda.core.messages.ask import Ask
+from remuda.core.messages.tags import REQUIRED_NODE
 from remuda.core.scheduler import Scheduler
 from remuda.runtime import snapshots
 from remuda.runtime.journals.layout import JournalBounds, listed
@@ -100,6 +102,32 @@ def test_what_waits_is_told_with_its_reason(tmp_path: Path) -> None:
         "zqx-fourth": "required node: zqx-absent",
     }
     assert [each["seconds"] for each in told(report, "waiting")] == [4, 4, 4]
+
+
+@pytest.mark.remuda_rule("EXT-145")
+def test_why_the_asks_of_an_application_wait_is_counted(tmp_path: Path) -> None:
+    scheduler = named.worked()
+    now_ns = named.START + 10**10
+    asks = [
+        Ask("zqx-fourth", f"zqx-{node}-{number}", {"vcore": 1}, tags={REQUIRED_NODE: f"zqx-{node}"})
+        for node in range(6)
+        for number in range(node + 1)
+    ]
+    scheduler.handle(commands.UpdateAllocations(named.RM, asks=tuple(asks)), now_ns)
+    while scheduler.has_work():
+        scheduler.step(now_ns, 1_000)
+    path = written(tmp_path, scheduler)
+    report = report_of(path)
+    reasons = {each["application"]: each["reasons"] for each in told(report, "waiting")}
+    assert [(each["reason"], each["asks"]) for each in reasons["zqx-fourth"]] == [
+        *[(f"required node: zqx-{node}", node + 1) for node in (5, 4, 3, 2, 1)],
+        ("other reasons", 2),
+    ]
+    assert [each["asks"] for each in reasons[named.APPLICATION]] == [2]
+    assert "    of its asks: 6 required node: zqx-5; 5 required node: zqx-4;" in report_text(report)
+    hidden = json.dumps(report_of(path, names=Pseudonyms()))
+    assert '"other reasons", "asks": 2' in hidden
+    assert named.MARK not in hidden.lower()
 
 
 @pytest.mark.remuda_rule("EXT-145")
