@@ -20,7 +20,7 @@ from remuda.core.messages.effects import AllocationNew, Effect, EventRecord
 ALL_EVERY: Final = 31
 
 # What names a placement. The rest of its ask is part of an earlier input.
-_placement: Final[Callable[[AllocationNew], tuple[str, ...]]] = attrgetter(
+_placement: Final[Callable[[Effect], tuple[str, ...]]] = attrgetter(
     "rm_id", "partition", "ask.application_id", "allocation_id", "node_id"
 )
 

@@ -10,15 +10,15 @@ import msgspec
 import pytest
 
 from remuda.base.errors import UsageError
+from remuda.config.schema import built_in
 from remuda.core.messages import commands, events
 from remuda.core.messages.ask import Ask
 from remuda.core.messages.effects import AllocationNew, ApplicationUpdated, Effect, EventRecord
 from remuda.runtime.digest import ALL_EVERY, EffectDigest, InputDigest
-from remuda.runtime.journal import JournalWriter, OutcomeLine
+from remuda.runtime.journal import JournalWriter, OutcomeLine, StepLine
 from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.recorded import command_of, segments
-from remuda.runtime.replay import Repeater, StepLine, replay
-from tests.unit.runtime.fakes import built_in
+from remuda.runtime.replay import Repeater, replay
 
 UPDATED: Final = ApplicationUpdated("rm", "app", "Running", 1, "runApplication")
 

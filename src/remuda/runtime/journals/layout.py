@@ -46,8 +46,8 @@ class JournalBounds:
 
     total_bytes: int = 1 << 30
     age_seconds: float = 86_400.0
-    segment_bytes: int = 64 << 20
-    segment_inputs: int = 200_000
+    segment_bytes: int = 32 << 20
+    segment_inputs: int = 100_000
     segment_seconds: float = 600.0
 
 
