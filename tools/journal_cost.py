@@ -9,10 +9,10 @@ after it, in a cluster of 1,000 nodes with 1,000 waiting asks. They are given to
 in turn without and with a journal; the shortest processor times count. A directory after the number
 keeps the last journal, for ``remuda replay``.
 
-With --served the scheduler is a process of its own that gets asks over gRPC, one a message and 100
-a message, in turn without and with a journal, so many times each. The processor time of its process
-for each allocation counts: the least one of each kind, and the middle one of the proportions of two
-neighbours. Other programs of the machine change these times, so look at both.
+With --served schedulers are processes that get asks over gRPC at a steady pace, one a message and
+100 a message: two at a time, one without and one with a journal, so that other programs slow both
+down alike; and so many times one after another. The processor time of each process for an
+allocation counts, and of the times the middle one.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import os
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from statistics import median
 from typing import Final
@@ -49,8 +50,8 @@ _TIMES: Final = 3
 
 # What a served scheduler gets.
 _SHAPES: Final = (
-    GrpcShape("single", 1_000, clients=1, asks=20_000, per_message=1, rate=2_000.0),
-    GrpcShape("hundreds", 1_000, clients=1, asks=100_000, per_message=100),
+    GrpcShape("single", 1_000, clients=1, asks=20_000, per_message=1, rate=1_000.0),
+    GrpcShape("hundreds", 1_000, clients=1, asks=100_000, per_message=100, rate=10_000.0),
 )
 
 
@@ -143,21 +144,26 @@ def alone(inputs: int, keep: Path | None) -> None:
 
 
 def served(shape: GrpcShape, times: int) -> None:
-    """Measure a served scheduler, and print a line."""
+    """Measure pairs of served schedulers, and print a line."""
     without: list[float] = []
     written: list[float] = []
     build = ""
-    for _ in range(times):
-        without.append(measure_grpc(shape).server_microseconds)
-        with tempfile.TemporaryDirectory() as directory:
-            result = measure_grpc(shape, "--journal", directory)
-        written.append(result.server_microseconds)
-        build = result.build
-    before, after = min(without), min(written)
-    middle = median(two / one for one, two in zip(without, written, strict=True)) - 1
+    with ThreadPoolExecutor(max_workers=2) as both:
+        for _ in range(times):
+            with tempfile.TemporaryDirectory() as directory:
+                pair = [
+                    both.submit(measure_grpc, shape),
+                    both.submit(measure_grpc, shape, "--journal", directory),
+                ]
+                one, two = [each.result() for each in pair]
+            without.append(one.server_microseconds)
+            written.append(two.server_microseconds)
+            build = one.build
+    parts = sorted(two / one - 1 for one, two in zip(without, written, strict=True))
     print(
-        f"{build}, {shape.per_message} asks a message: {before:.1f} us an allocation without a "
-        f"journal, {after:.1f} us with one ({after / before - 1:+.1%}); neighbours {middle:+.1%}"
+        f"{build}, {shape.per_message} asks a message: {median(without):.1f} us an allocation "
+        f"without a journal, {median(written):.1f} us with one ({median(parts):+.1%}, "
+        f"{parts[0]:+.1%} to {parts[-1]:+.1%})"
     )
 
 
