@@ -81,7 +81,8 @@ def test_a_recording_of_an_older_format_exits_with_two_and_says_so(tmp_path: Pat
     done = run_remuda("replay", str(path))
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        f"remuda: {path}:1: a recording of format 3; this version reads formats 5, 6, 7 and {FORMAT}\n"
+        f"remuda: {path}:1: a recording of format 3;"
+        f" this version reads formats 5, 6, 7 and {FORMAT}\n"
     )
 
 
