@@ -18,6 +18,7 @@ allocation counts, and of the times the middle one.
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 import tempfile
@@ -130,6 +131,8 @@ def main(arguments: list[str]) -> None:
 def alone(inputs: int, keep: Path | None) -> None:
     """Measure the core thread, and print a line for each time."""
     work = commands(inputs)
+    # The collector of the interpreter would run now in one half, now in the other.
+    gc.disable()
     for turn in range(_TIMES):
         with tempfile.TemporaryDirectory() as scratch:
             kept = keep if turn == _TIMES - 1 and keep is not None else Path(scratch)
