@@ -117,7 +117,7 @@ def door(schedulers: Sequence[str]) -> Iterator[str]:
     """Serve what several schedulers answer at one address, and yield that address."""
 
     class Door(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:  # noqa: N802 - the name that the library calls
+        def do_GET(self) -> None:
             if self.path == _PATH:
                 each = [partitions(address) for address in schedulers]
                 self._answer(200, json.dumps([one for some in each for one in some]).encode())

@@ -112,7 +112,7 @@ def main(arguments: list[str]) -> int:
         )
         options = ("--inclusive=yes", "--threshold=100", "--tree=calling", "--show=Ir")
         told = subprocess.run(
-            ["callgrind_annotate", *options, str(file)], capture_output=True, text=True, check=True
+            [annotate, *options, str(file)], capture_output=True, text=True, check=True
         )
     functions = read(told.stdout.splitlines())
     shown = sorted(
