@@ -21,9 +21,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-import tools.gate.timing as timed
 from remuda.bench.clusters.shapes import MIXED, SHAPES, WIDE
 from remuda.runtime.interpreter import tune_interpreter
+from tools.gate.timing import Jumping, allocation_seconds, build
 
 _ASKS: Final = 8_000
 _NODES: Final = 5_000
@@ -51,7 +51,7 @@ class Function:
         return self.total - sum(self.callees.values())
 
 
-class SlowClock(timed.Jumping):
+class SlowClock(Jumping):
     """The machine's clocks, slowed down a thousand times."""
 
     def __init__(self) -> None:
@@ -93,17 +93,16 @@ def main(arguments: list[str]) -> int:
     if arguments[:1] == [_INSIDE]:
         _run(arguments[1])
         return 0
-    missing = [each for each in ("valgrind", "callgrind_annotate") if shutil.which(each) is None]
-    if len(arguments) != 1 or arguments[0] not in _SHAPES or missing:
+    valgrind, annotate = shutil.which("valgrind"), shutil.which("callgrind_annotate")
+    if valgrind is None or annotate is None:
+        print("functions: valgrind is missing; install it, for example apt-get install valgrind")
+        return 2
+    if len(arguments) != 1 or arguments[0] not in _SHAPES:
         print(f"functions: name one of these shapes: {', '.join(_SHAPES)}")
-        if missing:
-            print(
-                "functions: valgrind is missing; install it, for example apt-get install valgrind"
-            )
         return 2
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "callgrind.out"
-        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={file}", sys.executable]
+        command = [valgrind, "--tool=callgrind", f"--callgrind-out-file={file}", sys.executable]
         subprocess.run(
             [*command, "-m", "tools.gate.functions", _INSIDE, arguments[0]],
             env={**os.environ, "PYTHONHASHSEED": "0"},
@@ -118,7 +117,7 @@ def main(arguments: list[str]) -> int:
     shown = sorted(
         (each.own(), name) for name, each in functions.items() if name.startswith(_SHOWS)
     )
-    print(f"{'itself':>8} {'calls':>8} {'in all':>8}  of an ask of {arguments[0]}, {timed.build()}")
+    print(f"{'itself':>8} {'calls':>8} {'in all':>8}  of an ask of {arguments[0]}, {build()}")
     for own, name in shown[: -_SHOWN - 1 : -1]:
         each = functions[name]
         print(
@@ -130,9 +129,9 @@ def main(arguments: list[str]) -> int:
 
 def _run(name: str) -> None:
     tune_interpreter()
-    timed.Jumping = SlowClock  # type: ignore[misc] - the clock of the run
     shape = _SHAPES[name]
-    timed.allocation_seconds(replace(shape, asks=_ASKS, nodes=min(shape.nodes, _NODES), backlog=0))
+    few = replace(shape, asks=_ASKS, nodes=min(shape.nodes, _NODES), backlog=0)
+    allocation_seconds(few, clock=SlowClock())
 
 
 if __name__ == "__main__":

@@ -119,12 +119,14 @@ def _calibration(scale: int) -> float:
         gc.enable()
 
 
-def allocation_seconds(shape: Shape, make: SchedulerFactory = Scheduler) -> float:
+def allocation_seconds(
+    shape: Shape, make: SchedulerFactory = Scheduler, clock: Jumping | None = None
+) -> float:
     """Run a shape once and return what one allocation took.
 
-    Raises: RemudaError, InvariantViolation.
+    ``clock``: of the scheduler, by default the machine's. Raises: RemudaError, InvariantViolation.
     """
-    clock = Jumping()
+    clock = clock or Jumping()
     loop = SchedulerLoop(make, clock=clock)
     loop.start()
     receiver = Receiver()
