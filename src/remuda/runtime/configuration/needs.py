@@ -7,21 +7,21 @@ from typing import Final
 
 from remuda.config.findings import cut
 from remuda.config.schema import Configuration
+from remuda.config.validate import partition_name
 
-# The key of ``buildInfo``; its value has names of partitions, with commas between them.
+# The key of ``buildInfo``; its value has names of partitions, with commas between them. What is
+# empty between two commas is no name.
 PARTITIONS: Final = "remuda/partitions"
 
 
 def unmet(build_info: Mapping[str, str], configuration: Configuration) -> str:
     """Return why an RM cannot have a configuration, "" if it can.
 
-    Implements: EXT-191.
+    Implements: EXT-191. Rules: CFG-40.
     """
-    named = build_info.get(PARTITIONS)
-    if not named:
-        return ""
     present = {each.name for each in configuration.partitions}
-    for name in named.split(","):
-        if name.strip() not in present:
-            return f"there is no partition {cut(name.strip())!r}, which the resource manager needs"
+    for written in build_info.get(PARTITIONS, "").split(","):
+        name = written.strip()
+        if name and partition_name(name) not in present:
+            return f"there is no partition {cut(name)!r}, which the resource manager needs"
     return ""

@@ -355,9 +355,11 @@ def test_so_many_groups_have_a_document_of_their_own(loop: SchedulerLoop) -> Non
 # ------------------------------------------------------------------ partitions that an RM needs
 
 
-def enroll_in_need(loop: SchedulerLoop, rm_id: str, inline: Configuration | None = None) -> str:
-    """Register an RM that needs the partition default; return why it is refused."""
-    needs = {"remuda/partitions": "default"}
+def enroll_in_need(
+    loop: SchedulerLoop, rm_id: str, inline: Configuration | None = None, named: str = "default"
+) -> str:
+    """Register an RM that needs partitions; return why it is refused."""
+    needs = {"remuda/partitions": named}
     command = RegisterResourceManager(rm_id, inline or built_in(), build_info=needs)
     return loop.register(command, stored=inline is None).result(60).reason
 
@@ -389,3 +391,13 @@ def test_an_rm_neither_registers_nor_goes_on_without_a_partition_that_it_needs(
     change = loop.configurations.update(UpdateConfiguration("rm", EMPTY)).result(60)
     assert change.refusals["rm"].reason == LACKING
     assert in_force(core) == {"rm": INLINE}
+
+
+@pytest.mark.remuda_rule("EXT-191", "CFG-40")
+def test_needed_partitions_are_named_as_in_a_configuration_with_commas_between_them(
+    loop: SchedulerLoop,
+) -> None:
+    for named in ("", ",", "default,", " default , Default"):
+        assert enroll_in_need(loop, "rm", INLINE, named) == ""
+    for named in ("default,gpu", " gpu ,"):
+        assert "no partition 'gpu'" in enroll_in_need(loop, "rm", INLINE, named)
