@@ -6,7 +6,9 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -125,6 +127,31 @@ def test_a_member_that_stands_still_is_not_waited_for_twice(cluster: list[Etcd])
         assert in_the_end(of, Look()) == Seen(None)
     finally:
         cluster[0].process.resume()
+
+
+class NoEtcd(BaseHTTPRequestHandler):
+    """Something else at the address of an etcd, which answers everything with a page."""
+
+    def do_POST(self) -> None:
+        """Answer."""
+        page = b"<html></html>"
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(page)))
+        self.end_headers()
+        self.wfile.write(page)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@pytest.mark.remuda_rule("EXT-34")
+def test_an_answer_that_is_not_of_etcd_is_named_as_what_it_is() -> None:
+    with HTTPServer(("127.0.0.1", 0), NoEtcd) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        address = ("127.0.0.1", server.server_port)
+        said = failure(store(LeaseSettings((address,), "page", ttl_seconds=TTL_SECONDS)), Look())
+        server.shutdown()
+    assert said.startswith(f"{names(address)}JSONDecodeError: ")
 
 
 @pytest.mark.remuda_rule("EXT-34")

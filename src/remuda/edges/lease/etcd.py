@@ -178,7 +178,14 @@ def _one_line(error: BaseException) -> str:
 
     The library's own text of an error of the network begins with the address and is long.
     """
-    while error.__context__ is not None:
-        error = error.__context__
+    while (cause := _cause(error)) is not None:
+        error = cause
     text = " ".join(str(getattr(error, "detail_text", "") or error).split())
     return f"{type(error).__name__}: {text[:200]}" if text else type(error).__name__
+
+
+def _cause(error: BaseException) -> BaseException | None:
+    """Return the error that led to another, unless its author says that it does not matter."""
+    if error.__cause__ is not None or error.__suppress_context__:
+        return error.__cause__
+    return error.__context__
