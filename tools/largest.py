@@ -207,7 +207,7 @@ def _read(served: Served, path: str) -> int:
     return size
 
 
-def _lists(steps: Steps, served: Served, sizes: Sizes) -> None:
+def _lists(served: Served, sizes: Sizes) -> None:
     leaf = sizes.leaf(0)
     paths = {
         "the queues as a tree, bytes": "/ws/v1/partition/default/queues",
@@ -253,7 +253,7 @@ def _fill(served: Served, sizes: Sizes) -> list[tuple[str, str, str]]:
             manager.send(_asks(sizes, sizes.running, sizes.waiting))
             _waits(served, sizes.waiting)
         _end_some(steps, manager, sizes)
-        _lists(steps, served, sizes)
+        _lists(served, sizes)
         with steps.step("a configuration with other maximums", sizes.leaves):
             wire.configure(sizes.configuration(sizes.running + 1))
         with steps.step("the same again", sizes.leaves):

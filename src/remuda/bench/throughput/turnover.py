@@ -95,9 +95,10 @@ class _Tenants(Receiver):
             place = int(new.allocationKey.rpartition("-")[2])
             self.running[place] = (new.applicationID, new.allocationID)
             self.waits.append(now - self.sent_at[place])
+        # Before the count, since who sees the count may read the time at once.
+        self.at = now
         self.count += len(response.new)
         if self.rejected or self.count >= self.goal:
-            self.at = now
             self.reached.set()
 
     def await_all(self, count: int) -> None:
