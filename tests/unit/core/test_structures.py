@@ -20,7 +20,14 @@ from remuda.core.model.queues.demand import Scale
 from remuda.core.model.queues.priorities import MIN_PRIORITY, PriorityCount
 from remuda.core.model.queues.queue import Queue
 from remuda.core.model.ranking import Ranking
-from remuda.core.model.vectors import ResourceTypes, Vector, exceeds, same_limit, vector_of
+from remuda.core.model.vectors import (
+    KNOWN_LIMIT,
+    ResourceTypes,
+    Vector,
+    exceeds,
+    same_limit,
+    vector_of,
+)
 
 
 def test_a_ranking_always_knows_its_smallest() -> None:
@@ -429,3 +436,15 @@ def test_amounts_are_named_in_the_order_of_names() -> None:
     types.amounts({"vcore": 1})
     vector = vector_of(types.amounts({"vcore": 1, "memory": 2, "gpu": 3}))
     assert list(types.named(vector.amounts, vector.types)) == ["gpu", "memory", "vcore"]
+
+
+@pytest.mark.remuda_rule("RES-13")
+def test_of_a_request_with_many_resources_each_is_read_as_it_is() -> None:
+    types = ResourceTypes()
+    each = [{"vcore": number} for number in range(KNOWN_LIMIT + 2)]
+    assert [types.amounts(resource).pairs for resource in each] == [
+        ((0, number),) for number in range(len(each))
+    ]
+    # A mapping that is gone leaves its identity to another one.
+    for number in range(1, 100):
+        assert types.amounts({"memory": number}).pairs == ((1, number),)
