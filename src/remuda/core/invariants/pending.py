@@ -40,6 +40,9 @@ def check_class_queues(partition: Partition) -> None:
             held = _class_queue(partition, class_queue)
             groups[number] = groups.get(number, 0) + held
         _ready(partition, leaf)
+        _unblocked(partition, leaf, leaf.path)
+    for tracker in partition.trackers.values():
+        _unblocked(partition, tracker, tracker.key)
     for ask_class in partition.waiting.ask_classes.values():
         held = groups.get(ask_class.number, 0)
         require(
@@ -56,6 +59,13 @@ def check_class_queues(partition: Partition) -> None:
         partition,
         "the classes that wait for a node are wrong",
     )
+
+
+def _unblocked(partition: Partition, bound: Bound, name: object) -> None:
+    """What was unblocked for a free place is kept there only as long as it exists."""
+    for number, limit_group in bound.unblocked.items():
+        known = limit_group.class_queue.limit_groups.get(number) is limit_group
+        require(known, partition, "{} keeps a limit group that ended", name)
 
 
 def _ready(partition: Partition, leaf: Queue) -> None:

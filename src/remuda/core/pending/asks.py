@@ -289,4 +289,8 @@ def _end(partition: Partition, limit_group: LimitGroup) -> None:
     del class_queue.limit_groups[limit_group.number]
     del class_queue.limit_group_keys[limit_group.key()]
     class_queue.fresh.pop(limit_group.number, None)
+    for queue in limit_group.start_queues:
+        queue.unblocked.pop(limit_group.number, None)
+    for tracker in limit_group.start_trackers:
+        tracker.unblocked.pop(limit_group.number, None)
     withdraw(partition, class_queue, limit_group)
