@@ -140,7 +140,7 @@ class NoEtcd(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(page)
 
-    def log_message(self, format: str, *args: object) -> None:
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the library's
         """Say nothing."""
 
 
