@@ -39,10 +39,11 @@ def check_no_room(scheduler: Scheduler, shim: Shim, home: str) -> None:
         kept = {each.task_group for each in app.allocations if each.placeholder}
         awaited = {each.task_group for each in app.requests if each.placeholder}
         for request in app.requests:
-            waits = app.state not in STARTED or request.task_group in kept
             if not request.placeholder and request.task_group in awaited:
                 continue  # its turn comes after that of the placeholder (GANG-11)
-            if waits or not _fits(room, request.resource) or app.backoff_deadline_ns:
+            if request.task_group in kept or app.backoff_deadline_ns:
+                continue
+            if not _fits(room, request.resource):
                 continue
             if not all(_fits(left, request.resource) for left in limits.left(app)):
                 continue
