@@ -12,7 +12,7 @@ import pytest
 
 from remuda.bench.clusters.shapes import SHAPES
 from tests.waiting import wait
-from tools.gate import functions, reference
+from tools.gate import reference
 from tools.gate.cases import Case, Proportion
 from tools.gate.company import Company
 from tools.gate.judge import TIME, WORK, Kind, Samples, compare, weigh
@@ -180,17 +180,3 @@ def test_what_others_take_is_told_as_a_share_of_the_machine(
     assert company.share() == 1
     table.write_text("no table\n")
     assert company.share() == 0
-
-
-def test_a_function_itself_costs_what_it_spends_without_other_compiled_ones() -> None:
-    told = """
-        1,000 (50.0%)  *  ???:CPyDef_vectors___add [core.so]
-          300 (15.0%)  >   ???:CPyDef_vectors___define (20x) [core.so]
-          200 (10.0%)  >   ???:PyList_New (1,005x) [/usr/bin/python]
-          300 (15.0%)  *  ???:CPyDef_vectors___define [core.so]
-    """
-    found = functions.read(told.splitlines())
-    assert {name: (each.own(), each.total, each.calls) for name, each in found.items()} == {
-        "CPyDef_vectors___add": (700, 1_000, 0),
-        "CPyDef_vectors___define": (300, 300, 20),
-    }
