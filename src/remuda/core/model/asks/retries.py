@@ -99,6 +99,11 @@ class Retries:
             if len(self._heap) > 2 * self.count + _SMALL:
                 self._heap = [each for each in self._heap if each[2].due_ns == each[0]]
                 heapify(self._heap)
+        if predicate_class is self.current and self.ready:
+            # In a partition without nodes no decision would end this round.
+            self.end_round()
+            self.ready = False
+            self.stale = True
 
     def earliest(self) -> int:
         """Return when the next class is due, 0 if none is listed. Rules: EXT-15."""
