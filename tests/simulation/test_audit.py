@@ -180,16 +180,41 @@ def test_a_lawful_placement_is_judged_and_let_pass() -> None:
     assert placing.bounds.counts["placement judged"] == 2
 
 
-def test_a_real_ask_before_the_gang_is_complete_is_found() -> None:
+def early() -> Placing:
+    """A real ask, while the witness believes that the gang lacks a placeholder."""
     placing = Placing()
     placing.place()
     real = c.Ask("app", "real", {"vcore": 1})
     placing.send(c.UpdateAllocations(RM, asks=(real,)))
     app = placing.bounds.app((RM, "default", "app"))
     app.gang = {"vcore": 3}
-    placing.bounds.states[RM, "app"] = "Accepted"
+    placing.bounds.state_is(RM, "app", "Accepted")
+    return placing
+
+
+def test_a_real_ask_before_the_gang_is_complete_is_found() -> None:
+    placing = early()
     with pytest.raises(AssertionError, match=r"\(I32\)$"):
         placing.place()
+
+
+def test_a_real_ask_of_a_gang_that_has_given_up_is_let_pass() -> None:
+    placing = early()
+    for state in ("Resuming", "Accepted"):
+        placing.bounds.state_is(RM, "app", state)
+    placing.place()
+    assert placing.bounds.counts["real ask of a gang placed"] == 1
+
+
+def test_that_a_gang_has_given_up_is_forgotten_when_it_ends() -> None:
+    bounds = early().bounds
+    bounds.state_is(RM, "app", "Resuming")
+    bounds.app_ended(RM, "app")
+    assert bounds.given_up == set()
+    bounds.state_is(RM, "app", "Resuming")
+    assert bounds.given_up == {(RM, "app")}
+    bounds.forget(RM)
+    assert bounds.given_up == set()
 
 
 def test_a_required_node_is_the_only_one() -> None:

@@ -54,6 +54,7 @@ class Bounds:
 
     ``held``: the ledger. ``judge``: what RMs with predicates say of a node. ``states``: of
     applications, by RM and ID, ``before``: at the begin of the step, for a start is told first.
+    ``given_up``: those whose reservation timed out; they are gangs no longer (GANG-25).
     """
 
     def __init__(
@@ -72,6 +73,7 @@ class Bounds:
         self.gangs: dict[tuple[str, str], Resource] = {}
         self.states: dict[tuple[str, str], str] = {}
         self.before: dict[tuple[str, str], str] = {}
+        self.given_up: set[tuple[str, str]] = set()
         self.configs: dict[str, Configuration] = {}
         self.predicates: set[str] = set()
         self.members = Members(counts)
@@ -100,6 +102,7 @@ class Bounds:
         self.apps = {name: app for name, app in self.apps.items() if name[0] != rm_id}
         self.gangs = {name: gang for name, gang in self.gangs.items() if name[0] != rm_id}
         self.states = {name: state for name, state in self.states.items() if name[0] != rm_id}
+        self.given_up = {name for name in self.given_up if name[0] != rm_id}
         self.predicates.discard(rm_id)
         self.members.forget(rm_id)
 
@@ -131,6 +134,7 @@ class Bounds:
     def app_ended(self, rm_id: str, application_id: str) -> None:
         """An application is no more; another one may have its name."""
         self.states.pop((rm_id, application_id), None)
+        self.given_up.discard((rm_id, application_id))
         self.members.forget(rm_id, application_id)
         for name in [n for n in self.apps if (n[0], n[2]) == (rm_id, application_id)]:
             del self.apps[name]
@@ -138,6 +142,8 @@ class Bounds:
     def state_is(self, rm_id: str, application_id: str, state: str) -> None:
         """The core told the state of an application."""
         self.states[rm_id, application_id] = state
+        if state == "Resuming":
+            self.given_up.add((rm_id, application_id))
 
     # ---------------------------------------------------------------- what is placed
 
@@ -284,7 +290,9 @@ class Decision:
         if not self.app.gang:
             return
         self.counts["real ask of a gang placed"] += 1
-        if not holds or self.state != "Accepted":
+        # The placeholders asked for after the reservation timed out hold no real ask back.
+        given_up = (self.rm_id, self.ask.application_id) in self.bounds.given_up
+        if not holds or given_up or self.state != "Accepted":
             return
         lacks = {n: a for n, a in self.app.gang.items() if holds[n] < a}
         assert not lacks, f"{self.what}: {lacks} of the gang is not there yet (I32)"

@@ -349,6 +349,19 @@ def test_after_a_soft_timeout_it_is_an_ordinary_application() -> None:
     assert gang.run() == ["new[p3-0 n2]"]
 
 
+@pytest.mark.remuda_rule("GANG-25")
+def test_after_a_soft_timeout_a_later_placeholder_holds_no_real_ask_back() -> None:
+    gang = half()
+    gang.run(TIMEOUT)
+    gang.timed_out("p1-0")
+    gang.hold("p3")
+    assert gang.run() == ["new[p3-0 n1]"]
+    assert gang.state("app") == "Accepted"
+    gang.nodes(n2=1)
+    gang.want("r1", group="")
+    assert gang.run() == ["updated[app Starting]", "new[r1-0 n2]"]
+
+
 @pytest.mark.remuda_rule("GANG-25", "APP-14", "SI-23")
 def test_after_a_hard_timeout_it_is_out_of_the_queue() -> None:
     gang = half(style="Hard")
