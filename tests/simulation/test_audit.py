@@ -24,12 +24,15 @@ from tests.property.test_corruption import CORRUPTIONS
 from tests.property.test_corruption import World as Corrupted
 from tests.simulation.faults.audit import FULL, Audit
 from tests.simulation.faults.bounds import Bounds
-from tests.simulation.faults.clock import START
+from tests.simulation.faults.clock import SECOND, START
 from tests.simulation.faults.configurations import Layout, configuration
 from tests.simulation.faults.ledger import held_as
 from tests.simulation.faults.witness import Witness
 
 RM: Final = "east"
+
+# After that time an ask that finds no room reserves a node.
+LONG: Final = 10 * SECOND
 
 
 def audit_of(world: Corrupted) -> Audit:
@@ -77,7 +80,7 @@ class Placing:
         self.witness = Witness(Counter(), self.scheduler, lambda *_: "")
         config = configuration(Layout(0, True, False, 24, True, False, False))
         self.send(c.RegisterResourceManager(RM, config))
-        self.send(c.UpdateNodes(RM, (c.NodeUpdate("n", c.CREATE, {"vcore": 8, "memory": 8}),)))
+        self.add_node("n", 8)
         gang = {"vcore": 2}
         new = c.NewApplication("app", "root.b.x", "", "ann", ("staff",), placeholder_ask=gang)
         self.send(c.UpdateApplications(RM, new=(new,)))
@@ -95,9 +98,24 @@ class Placing:
         self.witness.handled(command, effects, START)
         return effects
 
-    def place(self) -> None:
+    def place(self, now: int = START) -> None:
         """Decisions; the witness judges them."""
-        self.witness.stepped(self.scheduler.step(START, 100), START)
+        self.witness.stepped(self.scheduler.step(now, 100), now)
+
+    def add_node(self, name: str, vcore: int) -> None:
+        """One more node."""
+        capacity = {"vcore": vcore, "memory": 8}
+        self.send(c.UpdateNodes(RM, (c.NodeUpdate(name, c.CREATE, capacity),)))
+
+    def reserve(self, *names: str) -> None:
+        """Other applications of the queue are about to reserve nodes; none fits a node now."""
+        self.add_node("second", 8)
+        self.place()
+        for name in names:
+            new = c.NewApplication(name, "root.b.x", "", "bob", ("staff",))
+            self.send(c.UpdateApplications(RM, new=(new,)))
+            self.send(c.UpdateAllocations(RM, asks=(c.Ask(name, "one", {"vcore": 8}),)))
+        self.place()
 
     def configure(self, **fields: object) -> None:
         """Let the witness believe in other settings of queue root.b.x."""
@@ -215,6 +233,31 @@ def test_that_a_gang_has_given_up_is_forgotten_when_it_ends() -> None:
     assert bounds.given_up == {(RM, "app")}
     bounds.forget(RM)
     assert bounds.given_up == set()
+
+
+@pytest.mark.parametrize("others", [("large",), ("large", "larger")], ids=len)
+def test_applications_count_at_their_queues_from_their_first_reservation_on(
+    others: tuple[str, ...],
+) -> None:
+    """One application runs already."""
+    placing = Placing()
+    placing.reserve(*others)
+    placing.configure(max_applications=len(others))
+    with pytest.raises(AssertionError, match=r"^large\w* reserves a node: .* \(I9\)$"):
+        placing.place(START + LONG)
+
+
+def test_queues_do_not_stop_the_start_of_an_application_with_a_reservation() -> None:
+    """Rules: QUE-24."""
+    placing = Placing()
+    placing.reserve("large")
+    placing.place(START + LONG)
+    assert placing.bounds.reserved == {(RM, "default", "large")}
+    placing.configure(max_applications=1)
+    placing.add_node("more", 8)
+    placing.place(START + LONG)
+    assert placing.bounds.app((RM, "default", "large")).placed
+    assert placing.bounds.counts["start after a reservation"] == 1
 
 
 def test_a_required_node_is_the_only_one() -> None:

@@ -120,6 +120,7 @@ DEEDS: Final = (
     "placement under a limit of its user",
     "placement under a limit of its group",
     "start within a number of applications",
+    "start after a reservation",
     "start within a number of a user's applications",
     "real ask of a gang placed",
     "placeholder counted",
@@ -163,6 +164,7 @@ PREEMPTIONS: Final = (
 
 # Too rare for the slice.
 RARE: Final = (
+    "reservation within a number of applications",
     "node lost under the placeholder of a replacement",
     "node lost under the real side of a replacement",
     "replacement outlived the node",

@@ -1,7 +1,8 @@
 """What no placement may exceed, worked out from requests and configurations alone.
 
 Sums are made anew for each placement over the ledger of the witness. No counter of the core is
-read: its views tell only the queue of an application and the group it is tracked under.
+read: it tells only the queue of an application, the group it is tracked under, and which
+applications hold a reservation, which no message says.
 """
 
 from __future__ import annotations
@@ -55,6 +56,7 @@ class Bounds:
     ``held``: the ledger. ``judge``: what RMs with predicates say of a node. ``states``: of
     applications, by RM and ID, ``before``: at the begin of the step, for a start is told first.
     ``given_up``: those whose reservation timed out; they are gangs no longer (GANG-25).
+    ``reserved``: the applications that hold a reservation after the step, ``waited``: before it.
     """
 
     def __init__(
@@ -74,6 +76,8 @@ class Bounds:
         self.states: dict[tuple[str, str], str] = {}
         self.before: dict[tuple[str, str], str] = {}
         self.given_up: set[tuple[str, str]] = set()
+        self.reserved: frozenset[Name] = frozenset()
+        self.waited: frozenset[Name] = frozenset()
         self.configs: dict[str, Configuration] = {}
         self.predicates: set[str] = set()
         self.members = Members(counts)
@@ -148,8 +152,9 @@ class Bounds:
     # ---------------------------------------------------------------- what is placed
 
     def begin(self) -> None:
-        """A step begins."""
+        """A step begins; the core has done it already, and its answers follow."""
         self.before = dict(self.states)
+        self.waited, self.reserved = self.reserved, reserved(self.scheduler)
 
     def placed(self, effect: e.AllocationNew) -> None:
         """Raise unless a decision of the core was allowed; the ledger has it already."""
@@ -160,6 +165,38 @@ class Bounds:
         decision.check_gang()
         decision.app.placed = True
         self.counts["placement judged"] += 1
+
+    def handled(self) -> None:
+        """A command was handled, which may have ended reservations."""
+        self.reserved = reserved(self.scheduler)
+
+    def end(self) -> None:
+        """A step ends: who got a first reservation in it counts at its queues from now on (I9)."""
+        for name in sorted(self.reserved - self.waited):
+            rm_id, _, application_id = name
+            if self.states.get((rm_id, application_id)) == "Accepted":
+                app = self.app(name)
+                if not app.placed:
+                    self.check_number(name, app, f"{application_id} reserves a node", "reservation")
+
+    def check_number(self, name: Name, app: AppSeen, what: str, kind: str) -> None:
+        """One more application may run in all queues of its path (I9, QUE-22)."""
+        for path, queue in self.path(name[0], name[1], app.queue):
+            if queue.max_applications:
+                self.counts[f"{kind} within a number of applications"] += 1
+                counting = [each for each in self.counting(name, path) if each != name]
+                assert len(counting) < queue.max_applications, f"{what}: {counting} run (I9)"
+
+    def counting(self, name: Name, path: str) -> list[Name]:
+        """Return the applications of a partition that count at a queue (QUE-22, QUE-24)."""
+        found = []
+        early = {each[:3] for each, held in self.held.items() if held.placeholder} | self.reserved
+        for each, app in self.apps.items():
+            if each[:2] == name[:2] and is_below(app.queue, path):
+                state = self.states.get((each[0], each[2]))
+                if state in RUNNING or (state == "Accepted" and each in early):
+                    found.append(each)
+        return found
 
     def app(self, name: Name) -> AppSeen:
         """Return an application; it is looked up when it is met first."""
@@ -251,30 +288,29 @@ class Decision:
             self._within(own, maximum, f"{group} at {path}", "I8")
 
     def check_start(self) -> None:
-        """An application that gets its first allocation starts within the numbers (I9)."""
+        """An application that gets its first allocation starts within the numbers (I9).
+
+        One with a reservation counts at its queues already, so they do not stop it, even if others
+        run again or the maximum became lower meanwhile (QUE-24). Users' limits may stop it.
+        """
         if self.app.placed or self.state != "Accepted":
             return
+        name = (self.rm_id, self.home, self.ask.application_id)
+        if name in self.bounds.waited:
+            self.counts["start after a reservation"] += 1
+        else:
+            self.bounds.check_number(name, self.app, self.what, "start")
         for path, queue in self.bounds.path(self.rm_id, self.home, self.app.queue):
-            below = [
-                (name, app)
-                for name, app in self.bounds.apps.items()
-                if name[:2] == (self.rm_id, self.home)
-                and app is not self.app
-                and is_below(app.queue, path)
-            ]
-            if queue.max_applications:
-                running = [
-                    name
-                    for name, app in below
-                    if self.bounds.states.get((self.rm_id, name[2])) in RUNNING
-                ]
-                self.counts["start within a number of applications"] += 1
-                assert len(running) < queue.max_applications, f"{self.what}: {running} run (I9)"
             limit = limit_of(queue, self.app.user)
             if limit is not None and limit.max_applications:
                 self.counts["start within a number of a user's applications"] += 1
-                own = {name for app, name, _ in self.others if app.user == self.app.user}
-                own = {n[2] for n, a in below if a.user == self.app.user and n[2] in own}
+                own = {
+                    other
+                    for app, other, _ in self.others
+                    if app.user == self.app.user
+                    and app is not self.app
+                    and is_below(app.queue, path)
+                }
                 assert len(own) < limit.max_applications, f"{self.what}: {own} run (I9)"
 
     def check_gang(self) -> None:
@@ -315,6 +351,15 @@ class Decision:
             if most is not None:
                 text = f"{self.what}: {whose} would use {used[name]} {name} of {most} ({law})"
                 assert used[name] <= most, text
+
+
+def reserved(scheduler: Scheduler) -> frozenset[Name]:
+    """Return the applications that hold a reservation."""
+    return frozenset(
+        (partition.rm_id, partition.name, each.request.application.application_id)
+        for partition in scheduler._cluster.partitions()
+        for each in partition.reserving.reservations.values()
+    )
 
 
 def application(scheduler: Scheduler, rm_id: str, home: str, name: str) -> ApplicationView:

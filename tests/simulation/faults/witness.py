@@ -60,6 +60,7 @@ class Witness:
     def handled(self, command: Command, effects: list[Effect], now: int) -> None:
         """A command and everything it caused."""
         self.now = now
+        self.bounds.handled()
         if any(isinstance(effect, e.RequestRefused) for effect in effects):
             return
         if command.rm_id in self._dropped(effects):
@@ -117,6 +118,7 @@ class Witness:
                 placed = isinstance(effect, e.AllocationNew)
                 assert not (placed and effect.rm_id in self.slow), f"too slow, yet {effect}"
         self._heard(effects, placed=True)
+        self.bounds.end()
 
     def _dropped(self, effects: list[Effect]) -> set[str]:
         """The RMs that are gone after a fault of the core, with all they had (SI-15)."""
