@@ -126,8 +126,9 @@ TIME_PROPORTIONS: Final = (
     # memory is no property of the scheduler. Recorded: 0.86 to 1.26.
     Proportion("S6", "S1", 1.5, _LARGE),
     # The work is that of S1 to a few percent; the rest is memory that is not in a cache: 1.3,
-    # compiled up to 1.61.
-    Proportion("S8", "S1", 1.9, _BACKLOG),
+    # compiled up to 1.61, and on one machine 1.56 to 1.93 within an hour, for builds of different
+    # days. So the limit is what is promised.
+    Proportion("S8", "S1", 2.0, _BACKLOG),
     Proportion("S9", "S1", 1 / 0.6, _LIMITS),
     Proportion("S10", "S6", 3.0, _UNEQUAL),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -105,7 +106,8 @@ def test_the_roles_allow_all_that_the_controller_does_and_not_more(
                 return bool(api.get(path)["webhooks"][0]["timeoutSeconds"] != 30)
 
             controller.until("it is mended", mended)
-        assert "403" not in controller.words()
+        # Identifiers may have these digits in them.
+        assert not re.search(r"\b403\b", controller.words())
         wanted = served_rights(api, granted_rights(manifests()))
     assert wanted - used_rights(server.directory, ACCOUNT) == RARE
 

@@ -42,9 +42,9 @@ def test_a_job_starts_when_there_is_room_for_all_its_pods(space: Space) -> None:
     space.node("n1", cpu="2")
     submit(space, "train", 3)
     space.until("its placeholders are there", lambda: len(space.placeholders()) == 3)
-    assert placed(space, "train") == 0
     # The placeholders are no pods of the Job: its controller neither adopts nor counts them.
-    assert len(space.of_job("train")) == 3
+    space.until("its pods are there", lambda: len(space.of_job("train")) == 3)
+    assert placed(space, "train") == 0
     space.node("n2", cpu="1")
     space.until("all its pods have a node", lambda: placed(space, "train") == 3)
     space.until("no placeholder is left", lambda: not space.placeholders())
