@@ -221,6 +221,8 @@ class Witness:
         if known is None:
             ask = existing.ask
             self.held[name] = held_as(ask, node)
+            # An application counts with what it had before a recovery (QUE-24).
+            self.bounds.app(name[:3]).placed = True
             if ask.placeholder:
                 self.counts["recovered a placeholder"] += 1
         else:
