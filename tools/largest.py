@@ -24,7 +24,7 @@ from typing import Final
 from remuda.base.errors import RemudaError
 from remuda.bench.services.served import Served
 from remuda.bench.services.wire import Wire, encoded
-from remuda.bench.throughput.run import TIMEOUT_S, build
+from remuda.bench.throughput.run import TIMEOUT_S, add_release, build
 from remuda.si.pb import si_pb2 as si
 
 # Elements in a message, as many as a resource manager would send at once.
@@ -130,12 +130,7 @@ def _reported(sizes: Sizes, placed: list[tuple[str, str, str]]) -> Iterator[byte
 def _releases(placed: list[tuple[str, str, str]]) -> bytes:
     request = si.AllocationRequest()
     for application_id, identity, _ in placed:
-        request.releases.allocationsToRelease.add(
-            partitionName="default",
-            applicationID=application_id,
-            allocationID=identity,
-            terminationType=si.STOPPED_BY_RM,
-        )
+        add_release(request, application_id, identity)
     return encoded(request)
 
 
@@ -195,18 +190,6 @@ def _waits(served: Served, count: int) -> None:
     raise RemudaError(f"after {TIMEOUT_S:.0f} s not all of {count} asks wait")
 
 
-def _read(served: Served, path: str) -> int:
-    """Read a list; return its bytes."""
-    connection = http.client.HTTPConnection(served.rest, timeout=_READ_S)
-    connection.request("GET", path)
-    answer = connection.getresponse()
-    size = len(answer.read())
-    connection.close()
-    if answer.status != http.client.OK:
-        raise RemudaError(f"{path}: {answer.status}")
-    return size
-
-
 def _lists(served: Served, sizes: Sizes) -> None:
     leaf = sizes.leaf(0)
     paths = {
@@ -221,7 +204,7 @@ def _lists(served: Served, sizes: Sizes) -> None:
         size = 0
         began = time.perf_counter()
         try:
-            size = _read(served, path)
+            size = len(served.read(path, _READ_S))
         except (RemudaError, OSError, http.client.HTTPException) as fault:
             print(f"{what:42} failed after {time.perf_counter() - began:.1f} s: {fault}")
             continue
@@ -265,7 +248,8 @@ def _fill(served: Served, sizes: Sizes) -> list[tuple[str, str, str]]:
 
 
 def _end_some(steps: Steps, manager: Manager, sizes: Sizes) -> None:
-    for count in (1, min(1_000, sizes.waiting)):
+    # This is done twice, and those that wait have to suffice for it.
+    for count in (1, min(1_000, sizes.waiting // 4)):
         ended, manager.placed = manager.placed[:count], manager.placed[count:]
         with steps.step("allocations end, others take their place", count):
             manager.send([_releases(ended)])

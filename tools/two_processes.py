@@ -25,7 +25,7 @@ from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any, Final
 
 from remuda.base.errors import RemudaError
-from remuda.bench.services.served import Served
+from remuda.bench.services.served import Served, answer_of
 from remuda.bench.services.wire import Wire, encoded
 from remuda.bench.throughput.run import build
 from remuda.si.pb import si_pb2 as si
@@ -92,20 +92,9 @@ def _asks(partition: str, start: int, asks: int) -> bytes:
     return encoded(request)
 
 
-def get(address: str, path: str) -> tuple[int, bytes]:
-    """Return the status and the body of an answer."""
-    connection = http.client.HTTPConnection(address, timeout=60)
-    try:
-        connection.request("GET", path)
-        answer = connection.getresponse()
-        return answer.status, answer.read()
-    finally:
-        connection.close()
-
-
 def partitions(address: str) -> list[dict[str, Any]]:
     """Return the partitions that a scheduler or the door tells."""
-    status, body = get(address, _PATH)
+    status, body = answer_of(address, _PATH)
     if status != http.client.OK:
         raise RemudaError(f"{address}{_PATH}: {status}")
     found: list[dict[str, Any]] = json.loads(body)
@@ -126,7 +115,7 @@ def door(schedulers: Sequence[str]) -> Iterator[str]:
             name = parts[4] if parts[3:4] == ["partition"] and len(parts) > 4 else ""
             for address in schedulers:
                 if name in [one["name"] for one in partitions(address)]:
-                    self._answer(*get(address, self.path))
+                    self._answer(*answer_of(address, self.path))
                     return
             self._answer(404, b"no scheduler has this partition")
 
@@ -167,7 +156,7 @@ def measure(processes: int, nodes: int, asks: int) -> None:
         if told != dict.fromkeys(PARTITIONS, asks):
             raise RemudaError(f"the door tells {told}")
         for name in PARTITIONS:
-            status, _ = get(address, f"/ws/v1/partition/{name}/queues")
+            status, _ = answer_of(address, f"/ws/v1/partition/{name}/queues")
             if status != http.client.OK:
                 raise RemudaError(f"the door answers {status} for the queues of {name}")
         held = sum(each.resident_bytes() for each in served) / 1e6

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from remuda.bench.clusters import variety
 from remuda.bench.clusters.shapes import Shape
+from remuda.bench.throughput.run import stride
 from remuda.bench.throughput.turnover import TURNOVER, TurnoverShape, measure_turnover
 
 SMALL = TurnoverShape("small", Shape("small", 20, 4, 2, 200, mixed=True), 3, 2_000, 0.1)
@@ -20,7 +21,7 @@ def test_as_many_asks_are_placed_as_allocations_end_at_both_paces() -> None:
 def test_each_place_ends_once_before_another_ends_again() -> None:
     for shape in TURNOVER:
         places = shape.cluster.asks
-        assert len({turn * 7_919 % places for turn in range(places)}) == places
+        assert len({turn * stride(places) % places for turn in range(places)}) == places
 
 
 def test_the_cluster_has_room_for_an_eighth_more_at_most() -> None:

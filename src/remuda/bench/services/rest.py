@@ -27,6 +27,7 @@ from remuda.bench.throughput.run import (
     RM_ID,
     TIMEOUT_S,
     VCORE,
+    add_release,
     build,
     prepare,
     resident_bytes,
@@ -211,12 +212,7 @@ def _keep_busy(scheduler: InProcessScheduler, manager: Manager, seconds: float, 
             ended = f"b-{part}-{batch - 2}-"
             manager.wait_for(f"{ended}{_BUSY - 1}")
             for number in range(_BUSY):
-                request.releases.allocationsToRelease.add(
-                    partitionName="default",
-                    applicationID="app-0-0",
-                    allocationID=manager.at[f"{ended}{number}"][1],
-                    terminationType=si.STOPPED_BY_RM,
-                )
+                add_release(request, "app-0-0", manager.at[f"{ended}{number}"][1])
         scheduler.update_allocation(request)
         batch += 1
     scheduler.wait_idle(TIMEOUT_S)

@@ -36,6 +36,17 @@ def _environment() -> dict[str, str]:
     return {**inherited, "PYTHONPATH": str(Path(remuda.__file__).parents[1])}
 
 
+def answer_of(address: str, path: str, timeout: float = _READING_S) -> tuple[int, bytes]:
+    """Return the status and the body of what HOST:PORT answers."""
+    connection = http.client.HTTPConnection(address, timeout=timeout)
+    try:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+    finally:
+        connection.close()
+
+
 class Served:
     """A running ``remuda serve``; ready on entry, ended on exit.
 
@@ -92,18 +103,16 @@ class Served:
         """Return the memory the process holds; 0 where the system does not tell."""
         return resident_of(str(self._process.pid))
 
+    def read(self, path: str, timeout: float = _READING_S) -> bytes:
+        """Return what REST answers. Raises: RemudaError if it refuses."""
+        status, text = answer_of(self.rest, path, timeout)
+        if status != http.client.OK:
+            raise RemudaError(f"{path}: {status} {text.decode(errors='replace')}")
+        return text
+
     def get(self, path: str) -> Any:
         """Return the JSON that REST answers. Raises: RemudaError if it refuses."""
-        connection = http.client.HTTPConnection(self.rest, timeout=_READING_S)
-        try:
-            connection.request("GET", path)
-            answer = connection.getresponse()
-            text = answer.read()
-        finally:
-            connection.close()
-        if answer.status != http.client.OK:
-            raise RemudaError(f"{path}: {answer.status} {text.decode(errors='replace')}")
-        return json.loads(text)
+        return json.loads(self.read(path))
 
     def containers(self) -> int:
         """Return how many allocations it has in all partitions. Raises: RemudaError."""

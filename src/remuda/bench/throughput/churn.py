@@ -19,6 +19,7 @@ from remuda.bench.throughput.run import (
     MEMORY,
     RM_ID,
     TIMEOUT_S,
+    add_release,
     applications_of,
     build,
     configuration,
@@ -163,9 +164,4 @@ def _release(request: si.AllocationRequest, manager: _Manager, most: int) -> Non
     """End the oldest allocations until no more than the wanted number run."""
     while len(manager.running) > most:
         application, identity = manager.running.popleft()
-        request.releases.allocationsToRelease.add(
-            applicationID=application,
-            allocationID=identity,
-            UUID=identity,
-            terminationType=si.STOPPED_BY_RM,
-        )
+        add_release(request, application, identity)

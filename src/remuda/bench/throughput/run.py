@@ -42,6 +42,9 @@ SETTLE_S: Final = RESERVATION_DELAY_NS / 1e9 + 2.0
 USERS: Final = 10
 GROUPS: Final = 3
 
+# A prime: who goes so far from one allocation to the next jumps between nodes.
+_STRIDE: Final = 7_919
+
 # Allocations whose mean is one sample of the time per allocation.
 WINDOW: Final = 256
 
@@ -308,6 +311,21 @@ def request_of(shape: Shape, prefix: str, numbers: range, memory: int) -> si.All
             ask.priority = variety.priority_of(number, len(applications))
         _set_amounts(ask.resourceAsk, kinds[own[place]] if own else equal)
     return request
+
+
+def add_release(request: si.AllocationRequest, application_id: str, allocation_id: str) -> None:
+    """Add to a request that an allocation ends."""
+    request.releases.allocationsToRelease.add(
+        partitionName="default",
+        applicationID=application_id,
+        allocationID=allocation_id,
+        terminationType=si.STOPPED_BY_RM,
+    )
+
+
+def stride(places: int) -> int:
+    """Return how far to go from one of so many places to the next, so that each has its turn."""
+    return _STRIDE if places % _STRIDE else 1
 
 
 def judge(shape: Shape, receiver: Receiver) -> None:

@@ -22,10 +22,12 @@ from remuda.bench.throughput.run import (
     SETTLE_S,
     TIMEOUT_S,
     Receiver,
+    add_release,
     build,
     prepare,
     request_of,
     resident_bytes,
+    stride,
 )
 from remuda.edges.inproc import InProcessScheduler
 from remuda.runtime.interpreter import tune_interpreter
@@ -33,9 +35,6 @@ from remuda.si.pb import si_pb2 as si
 
 # Asks in a request that fills the cluster.
 _FILLING: Final = 1_000
-
-# Releases go this far from one allocation to the next: a prime, so that each has its turn.
-_STRIDE: Final = 7_919
 
 
 @message
@@ -155,9 +154,9 @@ def _fill(scheduler: InProcessScheduler, shape: SaturatedShape, tenants: _Tenant
 def _leaving(running: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     """Yield each running allocation once, in an order that jumps between nodes."""
     first = list(running)
-    stride = _STRIDE if len(first) % _STRIDE else 1
+    step = stride(len(first))
     for number in range(len(first)):
-        yield first[number * stride % len(first)]
+        yield first[number * step % len(first)]
 
 
 def _release(
@@ -174,12 +173,7 @@ def _release(
         request = si.AllocationRequest(rmID=RM_ID)
         for _ in range(batch):
             application_id, allocation_id = next(leaving)
-            request.releases.allocationsToRelease.add(
-                partitionName="default",
-                applicationID=application_id,
-                allocationID=allocation_id,
-                terminationType=si.STOPPED_BY_RM,
-            )
+            add_release(request, application_id, allocation_id)
         tenants.await_next(batch)
         sent = time.perf_counter()
         scheduler.update_allocation(request)

@@ -22,10 +22,12 @@ from remuda.bench.throughput.run import (
     RM_ID,
     TIMEOUT_S,
     Receiver,
+    add_release,
     build,
     prepare,
     request_of,
     resident_bytes,
+    stride,
 )
 from remuda.edges.inproc import InProcessScheduler
 from remuda.runtime.interpreter import tune_interpreter
@@ -36,9 +38,6 @@ _BATCH: Final = 1_000
 
 # Seconds between two requests of the second part.
 _TICK_S: Final = 0.01
-
-# From one allocation that ends to the next one: a prime, so that each has its turn.
-_STRIDE: Final = 7_919
 
 
 @message
@@ -120,7 +119,7 @@ class _Turnover:
         cluster = shape.cluster
         self.tenants = _Tenants(cluster.asks)
         self._places = cluster.asks
-        self._stride = _STRIDE if cluster.asks % _STRIDE else 1
+        self._stride = stride(cluster.asks)
         first = request_of(cluster, "t0", range(cluster.asks), MEMORY)
         self._asks: Sequence[si.AllocationAsk] = list(first.asks)
         self.first = first
@@ -132,12 +131,7 @@ class _Turnover:
         for turn in range(self._turns, self._turns + count):
             place = turn * self._stride % self._places
             application_id, allocation_id = self.tenants.running[place]
-            request.releases.allocationsToRelease.add(
-                partitionName="default",
-                applicationID=application_id,
-                allocationID=allocation_id,
-                terminationType=si.STOPPED_BY_RM,
-            )
+            add_release(request, application_id, allocation_id)
             ask = request.asks.add()
             ask.CopyFrom(self._asks[place])
             ask.allocationKey = f"t{turn + 1}-{place}"

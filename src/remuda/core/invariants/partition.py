@@ -119,16 +119,15 @@ def _applications(partition: Partition) -> None:
             require(node is allocation.node, partition, "{}: its node is unknown", name)
         _identities(partition, application, name)
         wanted = Vector()
-        priorities: dict[int, int] = {}
+        priorities = _counted(
+            [each.ask.priority for each in application.requests.values() if each.pending]
+        )
         for request in application.requests.values():
             add_times(wanted, request.amounts, request.pending)
             require(request.pending >= 0, partition, "{}: negative pending", name)
             require(not request.over(), partition, "{}: an ask that ended is kept", name)
             queued = request.group is not None
             require(queued == (request.pending > 0), partition, "{}: ask in no class queue", name)
-            if request.pending:
-                priority = request.ask.priority
-                priorities[priority] = priorities.get(priority, 0) + 1
         require(equal(application.pending, wanted), partition, "{} pending is wrong", name)
         count = sum([request.pending for request in application.requests.values()])
         require(application.wanted == count, partition, "{} waits for another number", name)
@@ -139,6 +138,13 @@ def _applications(partition: Partition) -> None:
         leaf = application.queue
         placed = leaf.applications.get(application.application_id)
         require(placed is application, partition, "{} is not in its queue", name)
+
+
+def _counted(priorities: list[int]) -> dict[int, int]:
+    counts: dict[int, int] = {}
+    for priority in priorities:
+        counts[priority] = counts.get(priority, 0) + 1
+    return counts
 
 
 def _highest(priorities: dict[int, int]) -> int:
@@ -214,12 +220,9 @@ def _below(partition: Partition, queue: Queue) -> _Sums:
 
 def _queue_priority(partition: Partition, queue: Queue, name: Name) -> None:
     """A queue counts the priorities that its applications and children show."""
-    priorities: dict[int, int] = {}
     shown = [each.priorities.highest for each in queue.applications.values()]
     shown += [child.shown_priority for child in queue.children.values()]
-    for priority in shown:
-        if priority != MIN_PRIORITY:
-            priorities[priority] = priorities.get(priority, 0) + 1
+    priorities = _counted([priority for priority in shown if priority != MIN_PRIORITY])
     right = priorities == queue.priorities.counts()
     require(right, partition, "{}: priorities are miscounted", name)
     right = queue.priority == queue.priorities.highest == _highest(priorities)
