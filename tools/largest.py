@@ -184,7 +184,7 @@ def _waits(served: Served, count: int) -> None:
     end = time.monotonic() + TIMEOUT_S
     while time.monotonic() < end:
         root = served.get("/ws/v1/partition/default/queue/root?subtree=false")
-        if root["pendingResource"].get("vcore", 0) >= count:
+        if (root.get("pendingResource") or {}).get("vcore", 0) >= count:
             return
         time.sleep(0.2)
     raise RemudaError(f"after {TIMEOUT_S:.0f} s not all of {count} asks wait")
