@@ -30,7 +30,7 @@ CAUSES: Final = (
     f"{LOST} the node is gone",
     f"{LOST} an ask for just this node came first",
     f"{LOST} the node does not take it any more",
-    f"{LOST} its queue, its user or its group uses more than its maximum",
+    f"{LOST} its queue, its user or its group has no room for it any more",
 )
 
 

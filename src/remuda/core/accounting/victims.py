@@ -21,7 +21,7 @@ from remuda.core.model.vectors import (
 )
 from remuda.core.pending.changes import path_gained_room, queue_gained_room
 from remuda.core.pending.limit_sets import limit_set_of, promise_at, withdraw_at
-from remuda.core.pending.marks import headroom_changed
+from remuda.core.pending.marks import headroom_changed, node_changed
 
 
 def index_candidates(partition: Partition) -> None:
@@ -66,7 +66,9 @@ def mark(
 def victim_gone(partition: Partition, allocation: Allocation) -> None:
     """Note that a victim ended for any reason; the last victim ends a quota preemption.
 
-    Implements: PRE-35. Rules: PRE-65, QUE-12.
+    With the last victim it shows whether the node has room for the ask. The last victim may have
+    been on another node, where it made room in a queue. Implements: PRE-35. Rules: PRE-6 (Ours),
+    PRE-65, QUE-12.
     """
     preemption = allocation.preemption
     assert preemption is not None
@@ -76,8 +78,12 @@ def victim_gone(partition: Partition, allocation: Allocation) -> None:
     allocation.preemption = None
     preemption.victims[allocation.key()].confirmed = True
     preemption.left -= 1
-    if preemption.kind == QUOTA and preemption.left == 0:
+    if preemption.left:
+        return
+    if preemption.kind == QUOTA:
         partition.preempting.quotas.ended.append(preemption)
+    elif preemption.request is not None:
+        node_changed(partition, preemption.request.reservations[preemption.node_id].node)
 
 
 def promise(partition: Partition, request: Request) -> None:

@@ -72,7 +72,7 @@ def test_room_is_not_kept_for_an_ask_that_its_own_queue_refuses() -> None:
     assert [each.outcome for each in arena.records()] == ["waiting"]
     arena.release("b", "v", kind=c.PREEMPTED_BY_SCHEDULER)
     assert [(each.outcome, each.cause) for each in arena.records()] == [
-        ("lost", "its queue, its user or its group uses more than its maximum")
+        ("lost", "its queue, its user or its group has no room for it any more")
     ]
     assert arena.reserved() == [("n1", "daemon")]
     arena.ask("b", "others", cores(2), 2)
@@ -80,6 +80,43 @@ def test_room_is_not_kept_for_an_ask_that_its_own_queue_refuses() -> None:
     (on_n1,) = (each.allocation_id for each in arena.node_views()["n1"].allocations)
     arena.release("a", "recovered")
     assert [*arena.ordered(), *arena.after(PAUSE)] == [on_n1]
+
+
+@pytest.mark.remuda_rule("PRE-89", "PRE-6", "CYC-28")
+def test_room_is_not_kept_for_an_ask_after_the_room_of_its_queue_was_used() -> None:
+    """The queue stays within its maximum of 6; 4 and the promised 3 are above it."""
+    arena = Arena(leaf("a", maximum=cores(6)), leaf("b"), nodes={"n1": cores(3), "n2": cores(9)})
+    arena.apps_in(a="a", b="b")
+    arena.runs("b", "n1", cores(3), "v")
+    arena.runs("a", "n2", cores(3), "grows")
+    arena.requires("a", "daemon", "n1", cores(3))
+    assert arena.ordered() == ["v"]
+    arena.runs("a", "n2", cores(4), "grows")
+    assert [each.outcome for each in arena.records()] == ["waiting"]
+    arena.release("b", "v", kind=c.PREEMPTED_BY_SCHEDULER)
+    assert [(each.outcome, each.cause) for each in arena.records()] == [
+        ("lost", "its queue, its user or its group has no room for it any more")
+    ]
+    assert not arena.partition.nodes["n1"].held
+
+
+@pytest.mark.remuda_rule("PRE-89", "CYC-28")
+def test_the_newest_preemption_is_lost_if_there_is_room_for_the_others() -> None:
+    """Of the maximum of 6 two are used and twice two promised; then three are used."""
+    nodes = {"n1": cores(2), "n2": cores(2), "n3": cores(9)}
+    arena = Arena(leaf("a", maximum=cores(6)), leaf("b"), nodes=nodes)
+    arena.apps_in(a="a", b="b")
+    arena.runs("b", "n1", cores(2), "v1")
+    arena.runs("b", "n2", cores(2), "v2")
+    arena.runs("a", "n3", cores(2), "grows")
+    arena.requires("a", "older", "n1", cores(2))
+    arena.requires("a", "newer", "n2", cores(2))
+    assert sorted(arena.ordered()) == ["v1", "v2"]
+    arena.runs("a", "n3", cores(3), "grows")
+    arena.release("b", "v2", kind=c.PREEMPTED_BY_SCHEDULER)
+    assert [each.outcome for each in arena.records()] == ["waiting", "lost"]
+    assert arena.confirm("v1") == [("older-0", "n1")]
+    assert [each.outcome for each in arena.records()] == ["placed", "lost"]
 
 
 @pytest.mark.remuda_rule("PRE-89", "CYC-25")

@@ -245,21 +245,23 @@ def _review_reservation_classes(turn: Turn, partition: Partition) -> None:
 def _end_without_quota(
     turn: Turn, partition: Partition, reservation_class: ReservationClass
 ) -> None:
-    """End the preemptions of asks whose queue, user or group uses more than its maximum.
+    """End the preemptions of asks whose queue, user or group has lost the room promised to them.
 
-    The scheduler never lets them use that much, but an RM may report it, as after a recovery. The
-    asks may wait without end then, and the room that is promised to them would be kept from others.
-    A preemption whose victims have not all ended yet stays. Rules: PRE-6 (Ours), PRE-49 (Ours),
-    PRE-89.
+    The scheduler never gives that room to others, but an RM may report that more is used (after a
+    recovery, or because an allocation grew), and a maximum may become lower. The asks may wait
+    without end then, and their nodes would be kept from others. The newest preemptions end, until
+    the others have room. A preemption whose victims have not all ended yet stays. Rules: PRE-6
+    (Ours), PRE-49 (Ours), PRE-89.
     """
-    if not any(bound.exceeded(reservation_class.amounts) for bound in reservation_class.bounds):
-        return
-    for reservation in reservation_class.reservations.values():
+    amounts = reservation_class.amounts
+    for reservation in reversed(reservation_class.reservations.values()):
         request = reservation.request
         preemption = request.preemption
         if preemption is None or preemption.left or not preemption.promised:
             continue
-        cause = "its queue, its user or its group uses more than its maximum"
+        if not any(bound.overpromised(amounts) for bound in reservation_class.bounds):
+            return
+        cause = "its queue, its user or its group has no room for it any more"
         lose_preemption(turn, partition, request, cause)
         for each in request.reservations.values():
             close_or_open(partition, each.node)

@@ -141,23 +141,31 @@ class Bound:
             return False
         return fits_limit(maximum, self.allocated, amounts)
 
-    def exceeded(self, amounts: Amounts) -> bool:
-        """Whether more than the maximum is used, of a type that the amounts have. Rules: PRE-89."""
+    def overpromised(self, amounts: Amounts) -> bool:
+        """Whether promised room is not there even after the victims end, of a type of the amounts.
+
+        Rules: PRE-89.
+        """
         maximum = self.maximum
-        return maximum is not None and any(
-            maximum.types >> index & 1
-            and amount_at(self.allocated, index) > amount_at(maximum, index)
+        if maximum is None or self.promised is None:
+            return False
+        due = self._due()
+        return any(
+            maximum.types >> index & 1 and amount_at(due, index) > amount_at(maximum, index)
             for index, _ in amounts.need
         )
 
     def _leaves_promised(self, amounts: Amounts) -> bool:
         """Whether one more allocation leaves promised room after the victims end."""
-        if self.maximum is None or self.promised is None:
-            return True
+        return self.maximum is None or fits_limit(self.maximum, self._due(), amounts)
+
+    def _due(self) -> Vector:
+        """Return what is used after the victims end and the promised room is taken."""
         due = copy(self.allocated)
         subtract_vector(due, self.preempting)
-        add_vector(due, self.promised)
-        return fits_limit(self.maximum, due, amounts)
+        if self.promised is not None:
+            add_vector(due, self.promised)
+        return due
 
     def full(self) -> bool:
         """Whether one more application may not start. Rules: QUE-22, LIM-61."""
