@@ -184,10 +184,13 @@ class Mishaps:
         queue = self.dice.choice(("root.a", "root.b", "root.b.x", "root.c", ""))
         home = self.dice.choice(self.load.homes)
         command = c.ChangeObjectState(rm_id, home, queue, c.STOP)
+        # It is noted before, as what waits is looked at with the command.
+        self.stopped.append((home, queue))
         answers = [x for x in self.host.handle(command) if isinstance(x, e.ObjectStateAnswered)]
-        if not answers[0].reason:
+        if answers[0].reason:
+            self.stopped.pop()
+        else:
             self.counts["queue stopped" if queue else "partition stopped"] += 1
-            self.stopped.append((home, queue))
             self.clock.after(self.dice.randrange(1, 15 * SECOND), self.start_everything)
 
     def start_everything(self) -> None:

@@ -24,7 +24,6 @@ _RATES: Final = (
     "lost",
     "doubled",
     "echoed",
-    "repairable",
     "stale",
     "twins",
     "preempts",

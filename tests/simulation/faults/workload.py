@@ -69,16 +69,16 @@ class Workload:
         live = self.truth.live()
         if len(live) >= APPLICATIONS:
             return
-        ended = [app.name for app in self.truth.apps.values() if app.over]
-        name = f"app-{self.number()}"
+        ended = [app for app in self.truth.apps.values() if app.over and app.home in self.homes]
+        name, home = f"app-{self.number()}", self.dice.choice(self.homes)
         if ended and self.reuses and self.dice.random() < 0.2:
-            name = self.dice.choice(ended)
+            # In the same partition: updates of the SI name none, so names of an RM are its own.
+            earlier = self.dice.choice(ended)
+            name, home = earlier.name, earlier.home
             self.counts["application submitted again"] += 1
         user = self.dice.choice(tuple(USERS))
         tags = {"application.stateaware.disable": "true"} if self.dice.random() < 0.5 else {}
-        app = App(
-            name, self.dice.choice(self.homes), self.dice.choice(LEAVES), user, USERS[user], tags
-        )
+        app = App(name, home, self.dice.choice(LEAVES), user, USERS[user], tags)
         self.truth.apps[name] = app
         if self.gangs and self.dice.random() < 0.5:
             self._gang(app)
