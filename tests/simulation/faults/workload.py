@@ -10,6 +10,7 @@ from remuda.core.messages import commands as c
 from tests.simulation.faults.configurations import BATCH, DEFAULT, LEAVES, USERS
 from tests.simulation.faults.profiles import Profile
 from tests.simulation.faults.shim import Shim
+from tests.simulation.faults.telling import SENT
 from tests.simulation.faults.truth import App, Container, Node, Task
 
 SIZES: Final = (
@@ -31,6 +32,8 @@ class Workload:
 
     ``homes``: the partitions that are configured. ``gangs``: applications may be gangs. ``reuses``:
     names of applications that ended are used again. ``quarrels``: draws who may preempt whom.
+    ``unanswered``: nodes that were lost before the core answered that it has them. The answer may
+    come yet, and would be taken for that of a node with the same name.
     """
 
     def __init__(
@@ -45,6 +48,7 @@ class Workload:
         self.gangs = profile.gangs
         self.reuses = profile.strict
         self.homes: tuple[str, ...] = (DEFAULT,)
+        self.unanswered: set[str] = set()
         self._number = 0
 
     def act(self) -> None:
@@ -234,7 +238,7 @@ class Workload:
         """A machine joins; often one that was here before."""
         if len(self.truth.nodes) >= MACHINES:
             return
-        back = sorted(self.truth.removed)
+        back = sorted(self.truth.removed.keys() - self.unanswered)
         name, home = f"node-{self.number()}", self.dice.choice(self.homes)
         if back and self.dice.random() < 0.6:
             name = self.dice.choice(back)
@@ -268,6 +272,8 @@ class Workload:
         self.counts["node lost"] += 1
         del self.truth.nodes[node.name]
         self.truth.removed[node.name] = node.home
+        if self.shim.nodes.get(node.name) == SENT:
+            self.unanswered.add(node.name)
         lost = self.truth.on(node.name)
         tells = self.dice.random() < 0.3
         for container in lost:
