@@ -49,7 +49,7 @@ def world_of(seed: int, steps: int) -> Script:
 
 # What is planted, and a world that meets it after more than so many steps.
 LATE: Final = (
-    (sizes_stay_among_others, 5, 300, 90),
+    (sizes_stay_among_others, 23, 300, 100),
     pytest.param(sizes_stay_on_draining_nodes, 1, 2_500, 1_000, marks=pytest.mark.long),
 )
 

@@ -85,6 +85,7 @@ def _unsteady(unrest: float, others: float) -> str:
 def _record(timed: Sequence[Case], counted: Sequence[Case], time: bool) -> None:
     """Measure and record these cases; the other figures of this build stay."""
     samples = Samples()
+    timed = [case for case in timed if case.recorded]
     for _ in range(_RECORDED if time else 0):
         measure(timed, samples, tell=_dot)
     record(build(), processor(), samples.costs(), _counted(counted, Scheduler))
@@ -115,9 +116,11 @@ def _timed(
     """
     samples = Samples()
     faults: dict[str, str] = {}
+    kept = {case.name for case in cases if case.recorded}
     for _ in range(1 + repetitions):
         measure(cases, samples, make, _dot)
-        faults = _faults(TIME, samples.costs(), recorded)
+        judged = {name: cost for name, cost in samples.costs().items() if name in kept}
+        faults = _faults(TIME, judged, recorded)
         faults |= dict(weigh(TIME, samples.costs(), TIME_PROPORTIONS))
         if not faults or samples.unrest() > STEADY:
             break

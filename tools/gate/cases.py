@@ -26,12 +26,15 @@ class Case:
 
     ``rounds``: when timed, it is in that many of the rounds only. ``scale``: of the calibration
     beside it, which has to suffer as much from other programs that want the same memory.
+    ``recorded``: what it costs is compared with the record of this processor; if not, only its
+    proportions are judged.
     """
 
     name: str
     shape: Shape
     rounds: int = 5
     scale: int = 1
+    recorded: bool = True
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,10 @@ TIMED: Final = (
     Case("S9", _SHAPES["S9"]),
     Case("S6", _SHAPES["S6"], rounds=2, scale=10),
     Case("S10", _SHAPES["S10"], rounds=2, scale=10),
+    Case("M1", replace(_SHAPES["M1"], asks=20_000), rounds=2, scale=10, recorded=False),
+    Case("M4", replace(_SHAPES["M4"], asks=20_000), rounds=2, scale=10, recorded=False),
+    Case("M7", _SHAPES["M7"], rounds=2, scale=10, recorded=False),
+    Case("M9", _SHAPES["M9"], rounds=2, scale=10, recorded=False),
 )
 
 COUNTED: Final = (
@@ -121,6 +128,8 @@ _LIMITS: Final = "with limits on every level 60 % of the speed remains"
 # The goal is a half, which plain Python reaches; compiled it was 38 % when this was written.
 _UNEQUAL: Final = "with unequal nodes and asks a third of the speed remains"
 
+_PACKED: Final = "asks of many sizes are packed at the speed of a fair order"
+
 TIME_PROPORTIONS: Final = (
     # Each against a calibration over as much memory: what the caches of a processor make of more
     # memory is no property of the scheduler. Recorded: 0.86 to 1.26.
@@ -131,6 +140,11 @@ TIME_PROPORTIONS: Final = (
     Proportion("S8", "S1", 2.0, _BACKLOG),
     Proportion("S9", "S1", 1 / 0.6, _LIMITS),
     Proportion("S10", "S6", 3.0, _UNEQUAL),
+    # Measured: 1.1 to 1.2, 1.8 to 2.2 and 2.0 to 2.6. The aims are 1.1, 1.1 and 1.5; what they
+    # would take stands in docs/benchmarks.md.
+    Proportion("M4", "M1", 1.6, _PACKED),
+    Proportion("M7", "M1", 2.8, "20,000 applications of two asks take at most 2.8 times the time"),
+    Proportion("M9", "M1", 3.3, "5,000 queues take at most 3.3 times the time"),
 )
 
 WORK_PROPORTIONS: Final = (
@@ -144,7 +158,7 @@ WORK_PROPORTIONS: Final = (
     Proportion("E with 1,000 queues on 3 levels", "E with 100 queues", TENFOLD_QUEUES, _EQUAL),
     Proportion("S8", "S1", 1.2, _BACKLOG),
     Proportion("S9", "S1", 1 / 0.6, _LIMITS),
-    Proportion("M4", "M1", TENFOLD, "asks of many sizes are packed at the speed of a fair order"),
+    Proportion("M4", "M1", TENFOLD, _PACKED),
     Proportion("M7", "M1", TENFOLD, "applications cost little in mixed loads"),
     Proportion("M9", "M1", TENFOLD_QUEUES, "queues cost little in mixed loads"),
 )

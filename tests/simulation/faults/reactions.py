@@ -19,6 +19,9 @@ from tests.simulation.faults.truth import App, Container, Task
 ENDED: Final = ("Completed", "Failed")
 WORKING: Final = ("Starting", "Running")
 
+# No request is under way for longer.
+UNDER_WAY: Final = 15 * SECOND
+
 
 def hear(shim: Shim, effect: Effect) -> None:
     """Take in one answer; a shim that is down or about to register hears nothing."""
@@ -234,7 +237,10 @@ def _asks_released(shim: Shim, effect: e.AsksReleased) -> None:
         if task is not None:
             shim.counts["ask dropped by the core"] += 1
             task.gone = True
-            if shim.dice.random() < 0.5:
+            confirms = shim.dice.random() < 0.5
+            if shim.clock.now - shim.asked.get((task.app.name, task.key), 0) < UNDER_WAY:
+                shim.release_ask(task)  # it may have been asked for again meanwhile
+            elif confirms:
                 shim.release_ask(task, c.TIMEOUT)
 
 

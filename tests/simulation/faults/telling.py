@@ -50,7 +50,8 @@ class Unanswered:
 class Telling:
     """The half of an RM that speaks.
 
-    ``nodes``, ``apps``: how far each got, by name. ``asked``: tasks the core was told of.
+    ``nodes``, ``apps``: how far each got, by name. ``asked``: tasks the core was told of, and when
+    the last time.
     ``told``: what the core knows to run, with the node whose create request said so, "" for
     others. ``reported``: what was told by itself and not answered yet. ``way``: the order of a
     replay. ``eager``: real asks of a gang are sent at once. ``insists``: asks are sent again as
@@ -86,7 +87,7 @@ class Telling:
         self.phase = DONE
         self.nodes: dict[str, int] = {}
         self.apps: dict[str, int] = {}
-        self.asked: set[tuple[str, str]] = set()
+        self.asked: dict[tuple[str, str], int] = {}
         self.told: dict[Name, str] = {}
         self.unanswered: dict[Name, Unanswered] = {}
         self.reported: dict[Name, None] = {}
@@ -167,7 +168,7 @@ class Telling:
             return
         if any(each.task is task and not self.is_known(each) for each in self.truth.of(app)):
             return
-        self.asked.add((app.name, task.key))
+        self.asked[app.name, task.key] = self.clock.now
         self.box.asks.append(self.ask_of(task, task.resource, task.total))
         self.flush_soon()
 

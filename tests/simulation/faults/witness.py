@@ -176,9 +176,7 @@ class Witness:
             self.nodes.add((command.rm_id, home, update.node_id))
             self.bounds.created((command.rm_id, home, update.node_id), update)
             for existing in update.existing:
-                ask = existing.ask
                 self.bounds.members.recovered(command.rm_id, existing)
-                self.keys.add((command.rm_id, ask.application_id, ask.allocation_key))
                 self._take(command.rm_id, home, existing, update.node_id)
                 self.counts["recovered with its node"] += 1
 
@@ -221,6 +219,8 @@ class Witness:
         if known is None:
             ask = existing.ask
             self.held[name] = held_as(ask, node)
+            # A report of what is known makes no ask, and no key known (SI-41, SI-43).
+            self.keys.add((rm_id, ask.application_id, ask.allocation_key))
             # An application counts with what it had before a recovery (QUE-24).
             self.bounds.app(name[:3]).placed = True
             if ask.placeholder:
@@ -262,10 +262,9 @@ class Witness:
             self.retired[name] = key
 
     def _asked(self, command: c.UpdateAllocations) -> None:
-        """Keys become known with an ask or an allocation, and are forgotten with their ask."""
+        """Keys become known with an ask, and are forgotten with it."""
         rm_id = command.rm_id
-        asks = (*command.asks, *(existing.ask for existing in command.allocations))
-        self.keys |= {(rm_id, ask.application_id, ask.allocation_key) for ask in asks}
+        self.keys |= {(rm_id, ask.application_id, ask.allocation_key) for ask in command.asks}
         gone = {(rm_id, x.application_id, x.allocation_key) for x in command.ask_releases}
         if gone:
             self._forget_keys(lambda key: key in gone)

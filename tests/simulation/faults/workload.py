@@ -31,7 +31,8 @@ class Workload:
     """Draws one thing after another that happens to one RM.
 
     ``homes``: the partitions that are configured. ``gangs``: applications may be gangs. ``reuses``:
-    names of applications that ended are used again. ``quarrels``: draws who may preempt whom.
+    names of applications that ended are used again, where no ask of the earlier one can arrive
+    after the later one was submitted. ``quarrels``: draws who may preempt whom.
     ``unanswered``: nodes that were lost before the core answered that it has them. The answer may
     come yet, and would be taken for that of a node with the same name.
     """
@@ -46,7 +47,7 @@ class Workload:
         self.preempts = profile.preempts
         self.counts = shim.counts
         self.gangs = profile.gangs
-        self.reuses = profile.strict
+        self.reuses = profile.strict and not profile.streams
         self.homes: tuple[str, ...] = (DEFAULT,)
         self.unanswered: set[str] = set()
         self._number = 0
