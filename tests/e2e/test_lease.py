@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from signal import SIGCONT, SIGKILL, SIGSTOP, SIGTERM
@@ -10,7 +11,7 @@ from signal import SIGCONT, SIGKILL, SIGSTOP, SIGTERM
 import grpc
 import pytest
 
-from remuda.client import Client, ClientError
+from remuda.client import Admin, Client, ClientError
 from remuda.si.pb import si_pb2 as si
 from remuda.si.pb.si_pb2_grpc import SchedulerStub
 from tests.e2e.etcd_server import Etcd, needs_etcd
@@ -82,6 +83,9 @@ def test_a_standby_takes_over_on_sigterm_without_waiting_for_the_end_of_the_leas
             stream: Stream[si.NodeResponse] = Stream(stub.UpdateNode, "rm", seconds=60)
             stream.send(node("n"))
             stream.receive()
+            with Admin(f"{second.grpc},{first.grpc}") as admin:
+                assert [each.rm_id for each in admin.resource_managers()] == ["rm"]
+                assert json.loads(admin.state_dump())["partitions"]
             code, _, log = first.end(SIGTERM)
             assert code == 0
             assert "given back" in log

@@ -30,7 +30,11 @@ _REFUSED: Final = ("PERMISSION_DENIED:", "UNAUTHENTICATED:", "FAILED_PRECONDITIO
 
 GrpcOption: TypeAlias = Annotated[
     str,
-    typer.Option(metavar="HOST:PORT", envvar="REMUDA_GRPC", help="The scheduler's gRPC listener."),
+    typer.Option(
+        metavar="HOST:PORT",
+        envvar="REMUDA_GRPC",
+        help="The scheduler's gRPC listener; several with commas between them: the active one.",
+    ),
 ]
 GrpcAuthorityOption: TypeAlias = Annotated[
     Path | None,

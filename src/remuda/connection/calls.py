@@ -5,6 +5,7 @@ Every failure of a call becomes one line for a person.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import TracebackType
 from typing import Final, Self, TypeVar
 
@@ -68,3 +69,13 @@ class Connection:
             raise failure(error, self._routes.address) from None
         self._routes.look(call)
         return answer
+
+    def _first(
+        self, method: Callable[[grpc.Channel], grpc.UnaryUnaryMultiCallable[Q, A]], request: Q
+    ) -> A:
+        """Return the answer of the first scheduler that gives one. Raises: ClientError."""
+
+        def call(seconds: float) -> A:
+            return self._call(method(self._routes.channel), request, seconds=seconds)
+
+        return self._routes.anywhere(call, self._timeout)

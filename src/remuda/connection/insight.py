@@ -165,12 +165,7 @@ class Insight(Connection):
         self, method: Callable[[InsightStub], grpc.UnaryUnaryMultiCallable[Q, A]], request: Q
     ) -> A:
         """Return the answer of the first scheduler that gives one. Raises: ClientError."""
-
-        def call(seconds: float) -> A:
-            stub = InsightStub(self._routes.channel)
-            return self._call(method(stub), request, seconds=seconds)
-
-        return self._routes.anywhere(call, self._timeout)
+        return self._first(lambda channel: method(InsightStub(channel)), request)
 
 
 def _messages(
