@@ -133,7 +133,7 @@ class Conversation(Generic[F]):
                 return Unpacked(None, fault, frames.peek(data))
             return Unpacked(self._kind.FromString(data))
         except (DecodeError, ProtocolError) as error:
-            raise SessionError(f"not a frame of this protocol: {error}") from None
+            raise _no_frame(error) from None
 
     def receive(
         self, data: bytes, now_ns: int, unpacked: Unpacked[F] | None = None
@@ -162,7 +162,7 @@ class Conversation(Generic[F]):
             return self._arrival(frame.seq, frames.field_number(self._kind, name), frame)
         # A later version may send this. If it is a request, the peer must learn that it was not
         # understood.
-        return self._arrival(frame.seq, frames.peek(data).field, frame) if frame.seq else None
+        return self._arrival(frame.seq, _head(data).field, frame) if frame.seq else None
 
     def heard(self, now_ns: int) -> None:
         """Note that the owner did not read, so the silence is not the peer's fault. EXT-8."""
@@ -261,3 +261,18 @@ class Conversation(Generic[F]):
 
     def _interval_ns(self) -> int:
         return self._limits.heartbeat_ms * MILLISECOND_NS
+
+
+def _head(data: bytes) -> frames.Head:
+    """Read the head of a frame that protobuf has read. Raises: SessionError.
+
+    Protobuf also reads fields of wire types that no version of this protocol uses.
+    """
+    try:
+        return frames.peek(data)
+    except ProtocolError as error:
+        raise _no_frame(error) from None
+
+
+def _no_frame(error: Exception) -> SessionError:
+    return SessionError(f"not a frame of this protocol: {error}")

@@ -86,7 +86,13 @@ def test_a_second_hello_is_a_breach_of_the_protocol() -> None:
         core_end().receive(hello, 0)
 
 
-@pytest.mark.parametrize("data", [b"\x00", b"\xff\xff", b"\x08", b"\x52\x7f", b"\x0b" * 40])
+# A numbered frame with a field 100 that is a group, which protobuf reads.
+GROUP = frames.numbered(1, 0, b"\xa3\x06\xa4\x06")
+
+
+@pytest.mark.parametrize(
+    "data", [b"\x00", b"\xff\xff", b"\x08", b"\x52\x7f", b"\x0b" * 40, GROUP]
+)
 def test_bytes_that_are_no_frame_are_a_breach_of_the_protocol(data: bytes) -> None:
     with pytest.raises(SessionError) as raised:
         core_end().receive(data, 0)
