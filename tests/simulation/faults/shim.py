@@ -53,7 +53,7 @@ class Shim(Telling):
             if not self.truth.of(app) and not any(t.waiting() for t in app.tasks.values()):
                 app.over = True
         self.way = BULK if self.dice.random() < 0.5 else PER_NODE
-        self.counts["replayed in bulk" if self.way is BULK else "replayed per node"] += 1
+        self.counts["replayed in bulk" if self.way == BULK else "replayed per node"] += 1
         self._enter(self.way[0])
 
     def registration(self) -> c.RegisterResourceManager:
@@ -104,7 +104,7 @@ class Shim(Telling):
         for task in self.truth.waiting():
             if not self.holds_back(task):
                 self.send_ask(task)
-        if self.way is BULK:
+        if self.way == BULK:
             for node in self.truth.nodes.values():
                 if not node.draining:
                     self.change_node(node, c.DRAIN_TO_SCHEDULABLE)

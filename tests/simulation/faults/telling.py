@@ -128,7 +128,7 @@ class Telling:
         """Create a node, in the way of the replay (REC-3)."""
         existing: list[c.ExistingAllocation] = []
         draining = node.draining
-        if self.phase != DONE and self.way is BULK:
+        if self.phase != DONE and self.way == BULK:
             draining = True
         elif self.phase != DONE:
             for container in self.truth.on(node.name):
