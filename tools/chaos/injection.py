@@ -19,7 +19,7 @@ from tools.chaos.processes import GoneError, Relay, ResourceManager, Scheduler
 # What a process may take beyond what it has, while its limits are low.
 _MORE_BYTES: Final = 4 * 2**20
 _MORE_DESCRIPTORS: Final = 1
-_SIZE: Final = "size=4m"
+_SIZE: Final = "size=64m"
 
 _Step: TypeAlias = tuple[float, Callable[[], None]]
 _UNLIMITED: Final = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)

@@ -36,6 +36,9 @@ from tools.chaos.workload import Workload
 # For a call, and for each step of sending everything anew.
 _SECONDS: Final = 5.0
 _TICK_SECONDS: Final = 0.03
+# The scheduler refuses new work while its memory is scarce, and says so (EXT-39).
+_SCARCE: Final = "send it again later"
+_LATER_SECONDS: Final = 0.5
 
 # With the number of the connection it came over; commands are text.
 _Item: TypeAlias = tuple[int, "str | Response | ClientError"]
@@ -79,6 +82,8 @@ class Simulator:
         self._accepted: set[str] = set()
         self._echoed: set[str] = set()
         self._losses: list[str] = []
+        # What the scheduler had no memory for: applications and asks by name, and since when.
+        self._postponed: dict[str, float] = {}
         if not self._belief.nodes:
             for name, cores in wording.NODES.items():
                 diary.note("node", name, cores)
@@ -127,6 +132,7 @@ class Simulator:
         belief = self._belief
         for seen in (self._nodes, self._accepted, self._echoed):
             seen.clear()
+        self._postponed.clear()
         bulk = self._options.way == "bulk"
         if bulk:
             self._send(wording.node_request(belief.nodes, si.NodeInfo.CREATE_DRAIN))
@@ -169,6 +175,7 @@ class Simulator:
 
     def _take(self, seconds: float) -> None:
         """Take what comes next, if anything does. Raises: ClientError if the scheduler is lost."""
+        self._send_postponed()
         try:
             number, item = self.inbox.get(timeout=seconds) if seconds else self.inbox.get_nowait()
         except queue.Empty:
@@ -188,6 +195,17 @@ class Simulator:
             for refused in item.rejected:
                 if refused.nodeID not in self._nodes:
                     self._violate(f"node {refused.nodeID} was refused: {refused.reason}")
+
+    def _send_postponed(self) -> None:
+        """Send again what was refused for want of memory, if it is still wanted."""
+        due = time.monotonic() - _LATER_SECONDS
+        belief = self._belief
+        for name in [name for name, since in self._postponed.items() if since <= due]:
+            del self._postponed[name]
+            if name in belief.applications:
+                self._send(wording.submissions({name: belief.applications[name]}))
+            elif name in belief.asks:
+                self._send(wording.asks([belief.asks[name]]))
 
     def _command(self, line: str) -> None:
         word, _, key = line.partition(" ")
@@ -212,7 +230,9 @@ class Simulator:
         for order in response.released:
             self._release(order)
         for refused in response.rejected:
-            if refused.applicationID in self._belief.applications:
+            if _SCARCE in refused.reason:
+                self._postponed[refused.allocationKey] = time.monotonic()
+            elif refused.applicationID in self._belief.applications:
                 self._violate(f"ask {refused.allocationKey} was refused: {refused.reason}")
         for bad in response.rejectedAllocations:
             self._violate(f"running task {bad.allocationKey} was refused: {bad.reason}")
@@ -226,7 +246,9 @@ class Simulator:
                 self._workload.ask_first(name)
         for refused in response.rejected:
             name = refused.applicationID
-            if name in belief.applications and name not in self._accepted:
+            if _SCARCE in refused.reason:
+                self._postponed[name] = time.monotonic()
+            elif name in belief.applications and name not in self._accepted:
                 self._violate(f"application {name} was refused: {refused.reason}")
         for updated in response.updated:
             name = updated.applicationID

@@ -1,0 +1,52 @@
+"""What a command says when the system has too little for it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from remuda.cli import program
+
+# A thread with a stack of 64 MiB, where 16 MiB are left, is refused on every machine.
+_NO_THREAD = """
+import resource, threading
+pages = int(open("/proc/self/statm").read().split()[0])
+limit = pages * resource.getpagesize() + 16 * 2**20
+resource.setrlimit(resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))
+threading.stack_size(64 * 2**20)
+threading.Thread(target=print).start()
+"""
+
+
+def refusal_of_a_thread() -> str:
+    """What this Python says then."""
+    done = subprocess.run(
+        [sys.executable, "-c", _NO_THREAD], capture_output=True, text=True, check=False
+    )
+    return done.stderr.strip().splitlines()[-1].removeprefix("RuntimeError: ")
+
+
+@pytest.mark.parametrize("kind", ["memory", "thread"])
+def test_too_little_memory_is_one_line(
+    kind: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fault = MemoryError() if kind == "memory" else RuntimeError(refusal_of_a_thread())
+
+    def fail(*_: object, **__: object) -> int:
+        raise fault
+
+    monkeypatch.setattr(program, "app", fail)
+    assert program.run(["serve"]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("remuda: the system gives this process no more memory or threads;")
+
+
+def test_another_fault_is_not_taken_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> int:
+        raise RuntimeError("dictionary changed size during iteration")
+
+    monkeypatch.setattr(program, "app", fail)
+    with pytest.raises(RuntimeError, match="changed size"):
+        program.run(["serve"])
