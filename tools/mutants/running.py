@@ -177,7 +177,7 @@ class Runner:
         gc.collect()
         gc.freeze()
         for fault in self._faults:
-            if self._wanted <= len(self._copies):
+            if self._copies and self._wanted <= len(self._copies):
                 self._await_one()
             if self._wanted <= 0:
                 break

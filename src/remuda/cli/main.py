@@ -9,6 +9,8 @@ from __future__ import annotations
 import sys
 from typing import NoReturn
 
+from remuda.cli.scarcity import SCARCE
+
 
 def main() -> NoReturn:
     """Run the command line in ``sys.argv`` and exit."""
@@ -18,6 +20,8 @@ def main() -> NoReturn:
 
         print(version_line())
         sys.exit(0)
-    from remuda.cli.program import run  # noqa: PLC0415 - see above
-
+    try:
+        from remuda.cli.program import run  # noqa: PLC0415 - see above
+    except MemoryError:
+        sys.exit(f"remuda: {SCARCE}")
     sys.exit(run(arguments))

@@ -19,15 +19,9 @@ from typer.main import get_command
 
 from remuda.base.errors import ConfigError, RemudaError, UsageError
 from remuda.base.texts import shown
+from remuda.cli.scarcity import SCARCE, is_scarcity
 
 _INTERRUPTED: Final = 130
-
-# What Python says where the system refuses a thread, mostly for want of memory.
-_NO_THREAD: Final = "can't start new thread"
-_SCARCE: Final = (
-    "the system gives this process no more memory or threads; raise its limits"
-    " (ulimit -v, ulimit -u, or those of its control group)"
-)
 
 _EPILOG: Final = """
 Examples:
@@ -181,9 +175,9 @@ def run(arguments: list[str]) -> int:
         where = f"{error.filename}: " if error.filename else "input or output failed: "
         return _complain(f"{where}{error.strerror or error}", 1)
     except (MemoryError, RuntimeError) as error:
-        if not (isinstance(error, MemoryError) or str(error) == _NO_THREAD):
+        if not is_scarcity(error):
             raise
-        return _complain(_SCARCE, 1)
+        return _complain(SCARCE, 1)
     except (KeyboardInterrupt, typer.Abort):
         return _complain("interrupted", _INTERRUPTED)
 

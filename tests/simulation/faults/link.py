@@ -43,6 +43,10 @@ REPAIRABLE: Final = frozenset(
     }
 )
 
+# Requests with what runs. They never arrive late: what ended since then would run for the core
+# alone. The core does not take them either, as the streams of a registration end with it.
+BRINGING: Final = frozenset({"create", "existing"})
+
 
 class Link:
     """Both directions. ``gaps``: answers that were lost and that nobody will send again."""
@@ -60,7 +64,7 @@ class Link:
         self.open = True
         self.calm = False
         self.gaps = 0
-        self._held: list[tuple[int, Callable[[], None], bool]] = []
+        self._held: list[tuple[int, Callable[[], None], bool, bool]] = []
         self._last: dict[str, int] = {}
 
     def begin_life(self) -> None:
@@ -73,7 +77,7 @@ class Link:
     def request(self, command: Command) -> None:
         """The RM sends a request."""
         kind = kind_of_request(command)
-        self._send(kind, lambda: self.to_core(command), request=True)
+        self._send(kind, lambda: self.to_core(command), request=True, late=kind not in BRINGING)
 
     def answer(self, effect: Effect, *, known: bool) -> None:
         """The core sends an answer; ``known``: the RM reported what the answer is about."""
@@ -90,8 +94,8 @@ class Link:
         """The connection is back, with what waited, in order (RM states)."""
         self.open = True
         held, self._held = self._held, []
-        for life, what, request in held:
-            self._arrive(life, what, request)
+        for life, what, request, late in held:
+            self._arrive(life, what, request, late)
 
     def crash(self) -> None:
         """The core is gone with what it had not sent; part of what is under way still arrives."""
@@ -103,14 +107,17 @@ class Link:
         if self.life == life:
             self.life += 1
 
-    def _send(self, kind: str, what: Callable[[], None], *, request: bool) -> None:
+    def _send(
+        self, kind: str, what: Callable[[], None], *, request: bool, late: bool = False
+    ) -> None:
+        """Send a message; ``late``: it may arrive after the RM has registered again."""
         life = self.life
         stream = f"{request} {stream_of(kind) if self.profile.streams else ''}"
         arrival = max(self.clock.now + self._delay(), self._last.get(stream, 0))
         self._last[stream] = arrival
 
         def arrive() -> None:
-            self._arrive(life, what, request)
+            self._arrive(life, what, request, late)
 
         if not self.calm and self._is_lost(kind):
             self.counts[f"lost {kind}"] += 1
@@ -136,14 +143,13 @@ class Link:
             return self.dice.randrange(self.profile.slow)
         return self.dice.randrange(MILLI, 50 * MILLI)
 
-    def _arrive(self, life: int, what: Callable[[], None], request: bool) -> None:
+    def _arrive(self, life: int, what: Callable[[], None], request: bool, late: bool) -> None:
         if life != self.life:
-            late = "request" if request else "answer"
-            self.counts[f"{late} from an old life"] += 1
-            if not (request and self.profile.stale):
+            self.counts[f"{'request' if request else 'answer'} from an old life"] += 1
+            if not (late and self.profile.stale):
                 return
         if not self.open:
-            self._held.append((life, what, request))
+            self._held.append((life, what, request, late))
             return
         what()
 

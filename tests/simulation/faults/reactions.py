@@ -205,7 +205,6 @@ def _ended(shim: Shim, gone: ReleasedAllocation) -> None:
     waiting = shim.unanswered.pop(name, None)
     container = shim.truth.containers.get(name)
     if container is None:
-        _count_unheard(shim, gone)
         return
     if waiting is not None and waiting.again:
         shim.counts["reported after a conflict"] += 1
@@ -213,21 +212,6 @@ def _ended(shim: Shim, gone: ReleasedAllocation) -> None:
         return
     shim.counts["the core ended a container"] += 1
     shim.truth.end(container)
-
-
-def _count_unheard(shim: Shim, gone: ReleasedAllocation) -> None:
-    """The core had one that ended before this registration: a stale request brought it.
-
-    The core counts it with those that its ask got, so one more is asked for.
-    """
-    app = shim.truth.apps.get(gone.application_id)
-    task = app.tasks.get(gone.allocation_key) if app is not None else None
-    if shim.forgiving and task is not None and gone.allocation_id not in task.heard:
-        shim.counts["an unknown allocation ended"] += 1
-        task.heard.add(gone.allocation_id)
-        task.total += 1
-        if task.waiting():
-            shim.send_ask(task)
 
 
 def _asks_released(shim: Shim, effect: e.AsksReleased) -> None:

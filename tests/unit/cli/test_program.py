@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from remuda.cli import program
+from remuda.cli.scarcity import SCARCE
 
 # A thread with a stack of 64 MiB, where 16 MiB are left, is refused on every machine.
 _NO_THREAD = """
@@ -40,7 +41,7 @@ def test_too_little_memory_is_one_line(
     monkeypatch.setattr(program, "app", fail)
     assert program.run(["serve"]) == 1
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("remuda: the system gives this process no more memory or threads;")
+    assert line == f"remuda: {SCARCE}"
 
 
 def test_another_fault_is_not_taken_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,3 +51,21 @@ def test_another_fault_is_not_taken_for_it(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(program, "app", fail)
     with pytest.raises(RuntimeError, match="changed size"):
         program.run(["serve"])
+
+
+def test_too_little_memory_for_the_libraries_is_one_line() -> None:
+    """The first library that the command line imports finds no memory, as under ulimit -v."""
+    text = """
+import sys
+class Scarce:
+    def find_spec(self, name, *_):
+        if name == "typer":
+            raise MemoryError
+sys.meta_path.insert(0, Scarce())
+from remuda.cli.main import main
+sys.argv = ["remuda", "serve"]
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == f"remuda: {SCARCE}\n"

@@ -90,9 +90,7 @@ def test_a_second_hello_is_a_breach_of_the_protocol() -> None:
 GROUP = frames.numbered(1, 0, b"\xa3\x06\xa4\x06")
 
 
-@pytest.mark.parametrize(
-    "data", [b"\x00", b"\xff\xff", b"\x08", b"\x52\x7f", b"\x0b" * 40, GROUP]
-)
+@pytest.mark.parametrize("data", [b"\x00", b"\xff\xff", b"\x08", b"\x52\x7f", b"\x0b" * 40, GROUP])
 def test_bytes_that_are_no_frame_are_a_breach_of_the_protocol(data: bytes) -> None:
     with pytest.raises(SessionError) as raised:
         core_end().receive(data, 0)
