@@ -44,6 +44,21 @@ class ReservationClass:
                 return False
         return True
 
+    def overpromised(self, known: dict[Bound, int]) -> bool:
+        """Whether a limit has less room than it promised, of a type of the asks.
+
+        ``known``: the types of which that is so at the limits looked at so far, so that many
+        classes together look at each limit once. Rules: PRE-89.
+        """
+        for bound in self.bounds:
+            if bound.promised is None:
+                continue
+            if bound not in known:
+                known[bound] = bound.overpromised()
+            if known[bound] & self.amounts.need_types:
+                return True
+        return False
+
 
 @final
 class Reservation:

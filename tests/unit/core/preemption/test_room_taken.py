@@ -9,6 +9,8 @@ from tests.unit.core.door import SECOND, leaf
 from tests.unit.core.preemption.arena import DELAY, ONE, PAUSE, Arena, cores, full
 from tests.unit.core.preemption.test_required_node import host
 
+HOUR = 3600 * SECOND
+
 
 @pytest.mark.remuda_rule("PRE-49")
 def test_a_daemon_whose_room_was_taken_takes_room_again() -> None:
@@ -117,6 +119,83 @@ def test_the_newest_preemption_is_lost_if_there_is_room_for_the_others() -> None
     assert [each.outcome for each in arena.records()] == ["waiting", "lost"]
     assert arena.confirm("v1") == [("older-0", "n1")]
     assert [each.outcome for each in arena.records()] == ["placed", "lost"]
+
+
+@pytest.mark.remuda_rule("PRE-89", "CYC-28")
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_the_older_preemption_keeps_its_room_though_its_victim_ends_first(size: int) -> None:
+    """As above; the asks may be of different sizes, so of different reservation classes."""
+    nodes = {"n1": cores(2), "n2": cores(size), "n3": cores(9)}
+    arena = Arena(leaf("a", maximum=cores(4 + size)), leaf("b"), nodes=nodes)
+    arena.apps_in(a="a", b="b")
+    arena.runs("b", "n1", cores(2), "v1")
+    arena.runs("b", "n2", cores(size), "v2")
+    arena.runs("a", "n3", cores(2), "grows")
+    arena.requires("a", "older", "n1", cores(2))
+    arena.requires("a", "newer", "n2", cores(size))
+    assert sorted(arena.ordered()) == ["v1", "v2"]
+    arena.runs("a", "n3", cores(3), "grows")
+    assert arena.confirm("v1") == [("older-0", "n1")]
+    assert [each.outcome for each in arena.records()] == ["placed", "waiting"]
+    assert arena.confirm("v2") == []
+    assert [each.outcome for each in arena.records()] == ["placed", "lost"]
+
+
+@pytest.mark.remuda_rule("PRE-89", "CYC-28")
+def test_the_newest_preemption_is_lost_whatever_the_order_of_its_reservation() -> None:
+    """The ask that reserved first found its victim last."""
+    nodes = {"n1": cores(2), "n2": cores(2), "n3": cores(9)}
+    arena = Arena(leaf("a", maximum=cores(6)), leaf("b"), nodes=nodes)
+    arena.apps_in(a="a", b="b")
+    arena.runs("b", "n1", cores(2), "high", priority=1)
+    arena.runs("b", "n2", cores(2), "v2")
+    arena.runs("a", "n3", cores(2), "grows")
+    arena.requires("a", "newer", "n1", cores(2))
+    assert arena.ordered() == []
+    arena.requires("a", "older", "n2", cores(2))
+    assert arena.ordered() == ["v2"]
+    arena.release("b", "high")
+    arena.runs("b", "n1", cores(2), "v1")
+    assert arena.ordered() == ["v1"]
+    arena.runs("a", "n3", cores(3), "grows")
+    assert arena.confirm("v2") == [("older-0", "n2")]
+    assert arena.confirm("v1") == []
+    assert [each.outcome for each in arena.records()] == ["placed", "lost"]
+
+
+@pytest.mark.remuda_rule("PRE-89")
+def test_a_preemption_without_room_takes_none_from_a_newer_one() -> None:
+    """Of the maximum of 6 three and two are promised; then four are used and the two still fit."""
+    nodes = {"n1": cores(3), "n2": cores(2), "n3": cores(9)}
+    arena = Arena(leaf("a", maximum=cores(6)), leaf("b"), nodes=nodes)
+    arena.apps_in(a="a", b="b")
+    arena.runs("b", "n1", cores(3), "v1")
+    arena.runs("b", "n2", cores(2), "v2")
+    arena.runs("a", "n3", ONE, "grows")
+    arena.requires("a", "older", "n1", cores(3))
+    arena.requires("a", "newer", "n2", cores(2))
+    assert sorted(arena.ordered()) == ["v1", "v2"]
+    arena.runs("a", "n3", cores(4), "grows")
+    assert arena.confirm("v2") == [("newer-0", "n2")]
+    assert arena.confirm("v1") == []
+    assert [each.outcome for each in arena.records()] == ["lost", "placed"]
+
+
+@pytest.mark.remuda_rule("PRE-89", "RSV-10")
+def test_a_promise_does_not_make_its_own_reservation_too_old() -> None:
+    """The queue has room for the ask, but not for the ask and what is promised to it."""
+    arena = Arena(leaf("a", maximum=cores(2)), leaf("b"), nodes={"n1": cores(2), "n2": cores(9)})
+    arena.apps_in(a="a", b="b")
+    arena.runs("b", "n1", cores(2), "high", priority=1)
+    arena.requires("a", "daemon", "n1", cores(2))
+    arena.step()
+    assert arena.reserved() == [("n1", "daemon")]
+    arena.now += 2 * HOUR
+    arena.release("b", "high")
+    arena.runs("b", "n1", cores(2), "v")
+    assert arena.ordered() == ["v"]
+    assert arena.confirm("v") == [("daemon-0", "n1")]
+    assert [(each.outcome, each.cause) for each in arena.records()] == [("placed", "")]
 
 
 @pytest.mark.remuda_rule("PRE-89", "CYC-25")

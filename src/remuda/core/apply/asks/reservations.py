@@ -29,7 +29,7 @@ from remuda.core.model.nodes.node import Node
 from remuda.core.model.partition import Partition
 from remuda.core.model.queues.bound import Bound
 from remuda.core.model.reservation import Reservation, ReservationClass, ReservationClassKey
-from remuda.core.model.vectors import fits
+from remuda.core.model.vectors import Amounts, Vector, add, fits, fits_limit
 from remuda.core.pending.asks import reclassify
 from remuda.core.pending.changes import node_gained_room, node_reservable, reservable_changed
 from remuda.core.pending.limit_sets import limit_set_of
@@ -230,6 +230,8 @@ def _review_reservation_classes(turn: Turn, partition: Partition) -> None:
     """Work out which reservations fit the headroom now; end those that did not fit for too long."""
     partition.reserving.stale = False
     partition.reserving.due_ns = FOREVER_NS
+    overpromised = False
+    known: dict[Bound, int] = {}
     for reservation_class in list(partition.reserving.classes.values()):
         fit = reservation_class.fit()
         if fit != reservation_class.fits:
@@ -237,30 +239,30 @@ def _review_reservation_classes(turn: Turn, partition: Partition) -> None:
             for reservation in reservation_class.reservations.values():
                 close_or_open(partition, reservation.node)
         if not fit:
-            _end_without_quota(turn, partition, reservation_class)
+            overpromised = overpromised or reservation_class.overpromised(known)
         if not fit and partition.settings.reservation_limit_ns:
             _end_old(turn, partition, reservation_class)
+    if overpromised:
+        _end_without_room(turn, partition)
 
 
-def _end_without_quota(
-    turn: Turn, partition: Partition, reservation_class: ReservationClass
-) -> None:
+def _end_without_room(turn: Turn, partition: Partition) -> None:
     """End the preemptions of asks whose queue, user or group has lost the room promised to them.
 
     The scheduler never gives that room to others, but an RM may report that more is used (after a
     recovery, or because an allocation grew), and a maximum may become lower. The asks may wait
-    without end then, and their nodes would be kept from others. The newest preemptions end, until
-    the others have room. A preemption whose victims have not all ended yet stays. Rules: PRE-6
-    (Ours), PRE-49 (Ours), PRE-89.
+    without end then, and their nodes would be kept from others. What room there is goes to the
+    oldest preemptions, whichever victims end first. A preemption whose victims have not all ended
+    yet stays. Cost: O(preemptions that are remembered). Rules: PRE-6 (Ours), PRE-49 (Ours), PRE-89.
     """
-    amounts = reservation_class.amounts
-    for reservation in reversed(reservation_class.reservations.values()):
-        request = reservation.request
-        preemption = request.preemption
-        if preemption is None or preemption.left or not preemption.promised:
+    used: dict[Bound, Vector] = {}
+    for preemption in list(partition.preempting.made.values()):
+        request = preemption.request
+        if request is None or not preemption.promised:
             continue
-        if not any(bound.overpromised(amounts) for bound in reservation_class.bounds):
-            return
+        bounds = request.reservations[preemption.node_id].reservation_class.bounds
+        if _use_room(used, bounds, request.amounts) or preemption.left:
+            continue
         cause = "its queue, its user or its group has no room for it any more"
         lose_preemption(turn, partition, request, cause)
         for each in request.reservations.values():
@@ -269,15 +271,33 @@ def _end_without_quota(
             partition.reserving.nodes_to_review[each.node.node_id] = each.node
 
 
+def _use_room(used: dict[Bound, Vector], bounds: Sequence[Bound], amounts: Amounts) -> bool:
+    """Add amounts to what is used at some bounds, unless a maximum has no room for them.
+
+    ``used``: what the bounds looked at so far have without victims, and what was added.
+    """
+    for bound in bounds:
+        if bound.maximum is None:
+            continue
+        if bound not in used:
+            used[bound] = bound.stays()
+        if not fits_limit(bound.maximum, used[bound], amounts):
+            return False
+    for bound in bounds:
+        if bound.maximum is not None:
+            add(used[bound], amounts)
+    return True
+
+
 def _end_old(turn: Turn, partition: Partition, reservation_class: ReservationClass) -> None:
     """End the too old ones of the reservations that do not fit the headroom.
 
-    A reservation whose victims have not all ended yet stays. Implements: RSV-10 (Ours). Rules:
-    PRE-89.
+    A reservation whose victims have not all ended yet stays. So does one with promised room: its
+    class may not fit just because of that. Implements: RSV-10 (Ours). Rules: PRE-89.
     """
     for reservation in list(reservation_class.reservations.values()):
         preemption = reservation.request.preemption
-        if preemption is not None and preemption.left:
+        if preemption is not None and (preemption.left or preemption.promised):
             continue
         due_ns = reservation.created_ns + partition.settings.reservation_limit_ns + 1
         if due_ns > turn.now_ns:

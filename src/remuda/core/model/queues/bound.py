@@ -93,7 +93,7 @@ class Bound:
         # Whether a type that ``maximum`` does not name is refused, not unlimited (root, QUE-8).
         self.closed: bool = False
         self.allocated = Vector()
-        # The part of ``allocated`` that victims of preemption hold (PRE-89).
+        # The part of ``allocated`` that victims of preemption hold (PRE-89); at queues only.
         self.preempting = Vector()
         # Room kept for asks whose preemption is in effect, None for none (PRE-89).
         self.promised: Vector | None = None
@@ -141,19 +141,26 @@ class Bound:
             return False
         return fits_limit(maximum, self.allocated, amounts)
 
-    def overpromised(self, amounts: Amounts) -> bool:
-        """Whether promised room is not there even after the victims end, of a type of the amounts.
+    def overpromised(self) -> int:
+        """Return a bit mask of the types of which more is promised than the victims leave.
 
-        Rules: PRE-89.
+        Victims count as used at a limit of a user or group. Rules: PRE-89.
         """
         maximum = self.maximum
         if maximum is None or self.promised is None:
-            return False
+            return 0
         due = self._due()
-        return any(
-            maximum.types >> index & 1 and amount_at(due, index) > amount_at(maximum, index)
-            for index, _ in amounts.need
-        )
+        types = 0
+        for index, most in enumerate(maximum.amounts):
+            if maximum.types >> index & 1 and amount_at(due, index) > most:
+                types |= 1 << index
+        return types
+
+    def stays(self) -> Vector:
+        """Return what is used without the victims of preemption. Rules: PRE-89."""
+        stays = copy(self.allocated)
+        subtract_vector(stays, self.preempting)
+        return stays
 
     def _leaves_promised(self, amounts: Amounts) -> bool:
         """Whether one more allocation leaves promised room after the victims end."""
@@ -161,8 +168,7 @@ class Bound:
 
     def _due(self) -> Vector:
         """Return what is used after the victims end and the promised room is taken."""
-        due = copy(self.allocated)
-        subtract_vector(due, self.preempting)
+        due = self.stays()
         if self.promised is not None:
             add_vector(due, self.promised)
         return due
