@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from remuda.core.messages import commands as c
-from tests.unit.core.door import SECOND, leaf
+from tests.unit.core.door import SECOND, leaf, parent
 from tests.unit.core.preemption.arena import DELAY, ONE, PAUSE, Arena, cores, full
 from tests.unit.core.preemption.test_required_node import host
 
@@ -119,6 +119,24 @@ def test_the_newest_preemption_is_lost_if_there_is_room_for_the_others() -> None
     assert [each.outcome for each in arena.records()] == ["waiting", "lost"]
     assert arena.confirm("v1") == [("older-0", "n1")]
     assert [each.outcome for each in arena.records()] == ["placed", "lost"]
+
+
+@pytest.mark.remuda_rule("PRE-6", "PRE-89")
+def test_a_node_that_was_filled_is_given_up_when_the_last_victim_leaves_another_node() -> None:
+    """The victim makes room under the maximum of ``p``; the node for the ask was free."""
+    top = parent("p", leaf("a", guaranteed=cores(2)), leaf("b"), maximum=cores(2))
+    arena = Arena(top, leaf("d"), nodes={"n1": cores(2), "n2": cores(4)})
+    arena.apps_in(a="p.a", b="p.b", d="d")
+    arena.runs("b", "n1", cores(2), "v")
+    arena.wants("a", "k", cores(2))
+    assert arena.after() == ["v"]
+    assert arena.reserved() == [("n2", "k")]
+    arena.runs("d", "n2", cores(4), "fills")  # it runs there, whatever the core thinks of it
+    assert [each.outcome for each in arena.records()] == ["waiting"]
+    arena.release("b", "v", kind=c.PREEMPTED_BY_SCHEDULER)
+    assert [(each.outcome, each.cause) for each in arena.records()] == [
+        ("lost", "the node does not take it any more")
+    ]
 
 
 @pytest.mark.remuda_rule("PRE-89", "CYC-28")
