@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from remuda.core.messages import commands as c
+from remuda.core.ports import NodesAnswer, NodesQuestion
 from tests.unit.core.door import SECOND, leaf, parent
 from tests.unit.core.preemption.arena import DELAY, ONE, PAUSE, Arena, cores, full
 from tests.unit.core.preemption.test_required_node import host
@@ -244,3 +245,29 @@ def _gate(arena: Arena) -> str:
     finding = arena.request("c", "other").finding
     assert finding is not None
     return finding.gate
+
+
+@pytest.mark.remuda_rule("PRE-90", "PRE-6")
+def test_an_ask_that_loses_its_room_again_and_again_preempts_less_and_less_often() -> None:
+    """Its predicates refuse it everywhere, and the RM is not asked about victims."""
+
+    def refuses(query: NodesQuestion) -> NodesAnswer:
+        return NodesAnswer(-1 if query.allocation_key == "k" else 0, ("no",) * len(query.node_ids))
+
+    nodes = {name: cores(2) for name in ("n0", "n1", "n2")}
+    a = leaf("a", guaranteed=cores(2))
+    arena = Arena(a, leaf("b"), nodes=nodes, predicates=refuses)
+    arena.apps_in(a="a", b="b")
+    for name in nodes:
+        arena.runs("b", name, cores(2), f"on-{name}")
+    arena.wants("a", "k", cores(2))
+    began, evicted = arena.now + DELAY, []
+    for second in range(1_000):
+        for identity in arena.after(SECOND):
+            evicted.append((arena.now - began) // SECOND)
+            arena.confirm(identity)
+            arena.ask("b", f"again{second}", cores(2))
+            arena.step()
+    due = [0, 15, 45, 105, 225, 465, 945]
+    assert len(evicted) == len(due)
+    assert all(0 <= at - least <= 4 for at, least in zip(evicted, due, strict=True))

@@ -16,8 +16,8 @@ from remuda.core.model.asks.class_queue import ClassQueue
 from remuda.core.model.asks.request import Request
 from remuda.core.model.decision import Attempt
 from remuda.core.model.partition import Partition
-from remuda.core.model.preemption.attempts import PAUSE_NS, Tried, VictimAnswers
-from remuda.core.model.preemption.live import LOST, PLACED
+from remuda.core.model.preemption.attempts import DOUBLINGS, PAUSE_NS, Tried, VictimAnswers
+from remuda.core.model.preemption.live import LOST, PLACED, Preemption
 from remuda.core.pending.asks import reclassify
 from remuda.core.pending.changes import preemption_due
 from remuda.core.pending.marks import preemption_changed
@@ -44,7 +44,7 @@ def end_preemption(
     """End the preemption in effect for an ask: the ask was placed, or its room is lost.
 
     The ask may preempt again: at once for its other pending allocations, after a pause if the room
-    was lost. In parity mode an ask that was placed may not preempt again. Implements: PRE-6 (Ours),
+    was lost, which doubles with each loss. In parity mode an ask that was placed may not preempt again. Implements: PRE-6 (Ours),
     PRE-49 (Ours), PRE-48. Rules: PRE-84, PRE-89.
     """
     preemption = request.preemption
@@ -55,10 +55,30 @@ def end_preemption(
     preemption.end(outcome, turn.now_ns, cause)
     if outcome == LOST:
         request.preempt_due = False
+        request.tried_ns = preemption.created_ns + _more_pause_ns(partition, preemption)
         await_preempt_age(partition, request)
     elif partition.settings.parity:
         request.preempt_due = False
     reclassify(partition, request)
+
+
+def _more_pause_ns(partition: Partition, lost: Preemption) -> int:
+    """Return how much longer than usual an ask waits that lost its room: 0 after the first loss.
+
+    What took the room once may do so again and again, for example predicates that refuse the ask
+    wherever it goes. Each time others are evicted for nothing. Cost: O(remembered preemptions).
+    Rules: PRE-90.
+    """
+    losses = 0
+    for each in reversed(partition.preempting.made.values()):
+        if (each.application_number, each.allocation_key) == (
+            lost.application_number,
+            lost.allocation_key,
+        ):
+            if each.outcome == PLACED:
+                break
+            losses += each.outcome == LOST
+    return (PAUSE_NS << min(max(0, losses - 1), DOUBLINGS)) - PAUSE_NS
 
 
 def lose_preemption(turn: Turn, partition: Partition, request: Request, cause: str) -> None:

@@ -98,7 +98,8 @@ class Request:
         # listed.
         self.preempt_due: bool = False
         self.preempt_timed: bool = False
-        # When preemption was last tried for it, None: never (PRE-5).
+        # When preemption was last tried for it, or counts as tried, as its room was lost more than
+        # once (PRE-90); None: never (PRE-5).
         self.tried_ns: int | None = None
         # When a refusal by predicates was last reported, None: never (EVT-44).
         self.reported_ns: int | None = None

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 # PRE-5, PRE-90: how long a fruitless attempt is not repeated.
 PAUSE_NS: Final = 15 * 10**9
 
+# PRE-90: how often that pause is doubled at most, if preemptions of one ask are lost: 64 minutes.
+DOUBLINGS: Final = 8
+
 # PRE-4, PRE-90: the window in which attempts are counted, as long as a cycle of an idle scheduler
 # (CYC-1); how many fruitless attempts a leaf may make in it; and how many nodes and allocations all
 # attempts of a partition may look at in it.
