@@ -44,8 +44,8 @@ def end_preemption(
     """End the preemption in effect for an ask: the ask was placed, or its room is lost.
 
     The ask may preempt again: at once for its other pending allocations, after a pause if the room
-    was lost, which doubles with each loss. In parity mode an ask that was placed may not preempt again. Implements: PRE-6 (Ours),
-    PRE-49 (Ours), PRE-48. Rules: PRE-84, PRE-89.
+    was lost, which doubles with each loss. In parity mode an ask that was placed may not preempt
+    again. Implements: PRE-6 (Ours), PRE-49 (Ours), PRE-48. Rules: PRE-84, PRE-89, PRE-90.
     """
     preemption = request.preemption
     if preemption is None:
