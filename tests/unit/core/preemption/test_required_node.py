@@ -328,3 +328,13 @@ def test_a_daemon_takes_room_on_a_node_that_drains() -> None:
     arena.requires("a", "daemon", "n1", ONE)
     assert arena.ordered() == ["v"]
     assert arena.confirm("v") == [("daemon-0", "n1")]
+
+
+@pytest.mark.remuda_rule("PRE-42")
+def test_a_type_that_the_node_does_not_have_makes_no_share_of_it() -> None:
+    """Both were reported with a device that the node does not have; the smaller share goes."""
+    arena = host(cores(6))
+    arena.runs("b", "n1", {"vcore": 4, "gpu": 9}, "large")
+    arena.runs("b", "n1", {"vcore": 2, "gpu": 1}, "small")
+    arena.requires("a", "daemon", "n1", cores(2))
+    assert arena.ordered() == ["small"]
