@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import NoReturn
 
-from remuda.cli.scarcity import SCARCE
+from remuda.cli.scarcity import SCARCE, is_scarcity
 
 
 def main() -> NoReturn:
@@ -22,6 +22,8 @@ def main() -> NoReturn:
         sys.exit(0)
     try:
         from remuda.cli.program import run  # noqa: PLC0415 - see above
-    except MemoryError:
+    except (MemoryError, ImportError) as error:
+        if not is_scarcity(error):
+            raise
         sys.exit(f"remuda: {SCARCE}")
     sys.exit(run(arguments))

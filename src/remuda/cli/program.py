@@ -174,7 +174,7 @@ def run(arguments: list[str]) -> int:
         _silence_output()
         where = f"{error.filename}: " if error.filename else "input or output failed: "
         return _complain(f"{where}{error.strerror or error}", 1)
-    except (MemoryError, RuntimeError) as error:
+    except (MemoryError, RuntimeError, ImportError) as error:
         if not is_scarcity(error):
             raise
         return _complain(SCARCE, 1)

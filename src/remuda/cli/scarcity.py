@@ -9,10 +9,14 @@ SCARCE: Final = (
     " (ulimit -v, ulimit -u, or those of its control group)"
 )
 
-# What Python says where the system refuses a thread, mostly for want of memory.
-_NO_THREAD: Final = "can't start new thread"
+# What is said where the system refuses a thread, mostly for want of memory, or a shared library.
+_REFUSALS: Final = (
+    "can't start new thread",
+    "failed to map segment from shared object",
+    "cannot allocate memory",
+)
 
 
 def is_scarcity(error: Exception) -> bool:
     """Whether an error says that there is too little memory, or no thread more."""
-    return isinstance(error, MemoryError) or str(error) == _NO_THREAD
+    return isinstance(error, MemoryError) or any(text in str(error) for text in _REFUSALS)

@@ -29,11 +29,17 @@ def refusal_of_a_thread() -> str:
     return done.stderr.strip().splitlines()[-1].removeprefix("RuntimeError: ")
 
 
-@pytest.mark.parametrize("kind", ["memory", "thread"])
+@pytest.mark.parametrize("kind", ["memory", "thread", "library"])
 def test_too_little_memory_is_one_line(
     kind: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    fault = MemoryError() if kind == "memory" else RuntimeError(refusal_of_a_thread())
+    faults = {
+        "memory": MemoryError(),
+        "thread": RuntimeError(refusal_of_a_thread()),
+        # As a process with too small a limit of addresses ended.
+        "library": ImportError("libsqlite3.so.0: failed to map segment from shared object"),
+    }
+    fault = faults[kind]
 
     def fail(*_: object, **__: object) -> int:
         raise fault
@@ -44,12 +50,17 @@ def test_too_little_memory_is_one_line(
     assert line == f"remuda: {SCARCE}"
 
 
-def test_another_fault_is_not_taken_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "fault", [RuntimeError("dictionary changed size"), ImportError("No module named 'x'")]
+)
+def test_another_fault_is_not_taken_for_it(
+    fault: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*_: object, **__: object) -> int:
-        raise RuntimeError("dictionary changed size during iteration")
+        raise fault
 
     monkeypatch.setattr(program, "app", fail)
-    with pytest.raises(RuntimeError, match="changed size"):
+    with pytest.raises(type(fault), match=str(fault)):
         program.run(["serve"])
 
 
