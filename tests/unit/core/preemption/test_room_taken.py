@@ -13,6 +13,20 @@ from tests.unit.core.preemption.test_required_node import host
 HOUR = 3600 * SECOND
 
 
+def two_promises(maximum: int, *, used: int, older: int, newer: int) -> Arena:
+    """Leaf ``a`` with this maximum uses so much on n3; two daemons evict v1 on n1 and v2 on n2."""
+    nodes = {"n1": cores(older), "n2": cores(newer), "n3": cores(9)}
+    arena = Arena(leaf("a", maximum=cores(maximum)), leaf("b"), nodes=nodes)
+    arena.apps_in(a="a", b="b")
+    arena.runs("b", "n1", cores(older), "v1")
+    arena.runs("b", "n2", cores(newer), "v2")
+    arena.runs("a", "n3", cores(used), "grows")
+    arena.requires("a", "older", "n1", cores(older))
+    arena.requires("a", "newer", "n2", cores(newer))
+    assert sorted(arena.ordered()) == ["v1", "v2"]
+    return arena
+
+
 @pytest.mark.remuda_rule("PRE-49")
 def test_a_daemon_whose_room_was_taken_takes_room_again() -> None:
     arena = host(cores(2))
@@ -106,15 +120,7 @@ def test_room_is_not_kept_for_an_ask_after_the_room_of_its_queue_was_used() -> N
 @pytest.mark.remuda_rule("PRE-89", "CYC-28")
 def test_the_newest_preemption_is_lost_if_there_is_room_for_the_others() -> None:
     """Of the maximum of 6 two are used and twice two promised; then three are used."""
-    nodes = {"n1": cores(2), "n2": cores(2), "n3": cores(9)}
-    arena = Arena(leaf("a", maximum=cores(6)), leaf("b"), nodes=nodes)
-    arena.apps_in(a="a", b="b")
-    arena.runs("b", "n1", cores(2), "v1")
-    arena.runs("b", "n2", cores(2), "v2")
-    arena.runs("a", "n3", cores(2), "grows")
-    arena.requires("a", "older", "n1", cores(2))
-    arena.requires("a", "newer", "n2", cores(2))
-    assert sorted(arena.ordered()) == ["v1", "v2"]
+    arena = two_promises(6, used=2, older=2, newer=2)
     arena.runs("a", "n3", cores(3), "grows")
     arena.release("b", "v2", kind=c.PREEMPTED_BY_SCHEDULER)
     assert [each.outcome for each in arena.records()] == ["waiting", "lost"]
@@ -144,15 +150,7 @@ def test_a_node_that_was_filled_is_given_up_when_the_last_victim_leaves_another_
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_the_older_preemption_keeps_its_room_though_its_victim_ends_first(size: int) -> None:
     """As above; the asks may be of different sizes, so of different reservation classes."""
-    nodes = {"n1": cores(2), "n2": cores(size), "n3": cores(9)}
-    arena = Arena(leaf("a", maximum=cores(4 + size)), leaf("b"), nodes=nodes)
-    arena.apps_in(a="a", b="b")
-    arena.runs("b", "n1", cores(2), "v1")
-    arena.runs("b", "n2", cores(size), "v2")
-    arena.runs("a", "n3", cores(2), "grows")
-    arena.requires("a", "older", "n1", cores(2))
-    arena.requires("a", "newer", "n2", cores(size))
-    assert sorted(arena.ordered()) == ["v1", "v2"]
+    arena = two_promises(4 + size, used=2, older=2, newer=size)
     arena.runs("a", "n3", cores(3), "grows")
     assert arena.confirm("v1") == [("older-0", "n1")]
     assert [each.outcome for each in arena.records()] == ["placed", "waiting"]
@@ -185,15 +183,7 @@ def test_the_newest_preemption_is_lost_whatever_the_order_of_its_reservation() -
 @pytest.mark.remuda_rule("PRE-89")
 def test_a_preemption_without_room_takes_none_from_a_newer_one() -> None:
     """Of the maximum of 6 three and two are promised; then four are used and the two still fit."""
-    nodes = {"n1": cores(3), "n2": cores(2), "n3": cores(9)}
-    arena = Arena(leaf("a", maximum=cores(6)), leaf("b"), nodes=nodes)
-    arena.apps_in(a="a", b="b")
-    arena.runs("b", "n1", cores(3), "v1")
-    arena.runs("b", "n2", cores(2), "v2")
-    arena.runs("a", "n3", ONE, "grows")
-    arena.requires("a", "older", "n1", cores(3))
-    arena.requires("a", "newer", "n2", cores(2))
-    assert sorted(arena.ordered()) == ["v1", "v2"]
+    arena = two_promises(6, used=1, older=3, newer=2)
     arena.runs("a", "n3", cores(4), "grows")
     assert arena.confirm("v2") == [("newer-0", "n2")]
     assert arena.confirm("v1") == []
